@@ -1,0 +1,168 @@
+/* abatis.h: run commands in an OS sandbox; the whole public interface, in the order in which a program uses it.
+ *
+ *   policy -> (host) -> plan -> sandbox -> job -> result
+ *
+ * Every function that can fail returns 0 or a negative ABATIS_E_* and, when `err` is not NULL, fills it in.
+ * Out parameters are written on success only. Strings that a caller must release are released with free().
+ * The library never prints, exits, installs a signal handler, or changes the host process's signals, working
+ * directory, umask, environment or limits. Objects are not locked: use one from one thread at a time.
+ */
+#ifndef ABATIS_H
+#define ABATIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ABATIS_API __attribute__((visibility("default")))
+#else
+#define ABATIS_API
+#endif
+
+#define ABATIS_VERSION_MAJOR 0
+#define ABATIS_VERSION_MINOR 1
+#define ABATIS_VERSION_PATCH 0
+
+/* The version of the library in use, "0.1.0"; it may be newer than the header. */
+ABATIS_API const char *abatis_version(void);
+
+/* ---- errors ------------------------------------------------------------------------------------------ */
+
+enum {
+        ABATIS_E_INVALID = -1,        /* a policy, rule or argument is wrong */
+        ABATIS_E_UNENFORCEABLE = -2,  /* a clause of the policy has no mechanism on this machine */
+        ABATIS_E_SYSTEM = -3,         /* the operating system refused; os_errno says why */
+        ABATIS_E_NOT_FOUND = -4,      /* the program does not exist */
+        ABATIS_E_NOT_EXECUTABLE = -5, /* the program exists and cannot be executed */
+        ABATIS_E_MEMORY = -6          /* out of memory */
+};
+
+typedef struct abatis_error {
+        int code;           /* ABATIS_E_* */
+        int os_errno;       /* errno, or 0 */
+        char message[1024]; /* one line, no newline, never empty after a failure */
+} abatis_error;
+
+/* ---- policy: what may be touched --------------------------------------------------------------------- */
+
+typedef struct abatis_policy abatis_policy;
+
+typedef struct abatis_policy_options {
+        size_t size;           /* sizeof(abatis_policy_options) */
+        const char *preset;    /* "dev", "tool", "mcp", "strict", "guard"; NULL is "dev" */
+        const char *workspace; /* the directory the command works in; NULL is the working directory */
+        const char *data;      /* the agent's own data directory, or NULL */
+        const char *config;    /* an agent's configuration file outside the data directory, or NULL */
+} abatis_policy_options;
+
+ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,
+                                 abatis_error *err);
+ABATIS_API void abatis_policy_free(abatis_policy *policy);
+
+/* Adds to or changes one key of the policy: "filesystem.deny", "network.mode", "limits.timeout", ...
+ * The keys and values are those of the policy file; `abatis run --help` lists the flags that stand for them. */
+ABATIS_API int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
+                                 abatis_error *err);
+
+typedef enum abatis_access { ABATIS_READ, ABATIS_WRITE, ABATIS_EXECUTE } abatis_access;
+
+/* Answers from the policy alone: *allowed is 1 or 0, *rule (free() it) says which rule decided and why.
+ * Symbolic links are resolved, components are compared whole, a relative path is refused. */
+ABATIS_API int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path,
+                                   int *allowed, char **rule, abatis_error *err);
+
+/* ---- host: what this machine can enforce ------------------------------------------------------------- */
+
+typedef enum abatis_format { ABATIS_TEXT, ABATIS_JSON } abatis_format;
+
+typedef struct abatis_host abatis_host;
+
+/* Tries every mechanism for real: takes a few milliseconds. */
+ABATIS_API int abatis_host_probe(abatis_host **out, abatis_error *err);
+ABATIS_API void abatis_host_free(abatis_host *host);
+ABATIS_API int abatis_host_print(const abatis_host *host, abatis_format format, char **out,
+                                 abatis_error *err);
+/* 1 when this machine can hold the default policy, else 0. */
+ABATIS_API int abatis_host_is_ready(const abatis_host *host);
+
+/* ---- sandbox: a policy compiled for this machine, with its resources open ----------------------------- */
+
+typedef struct abatis_sandbox abatis_sandbox;
+
+typedef struct abatis_sandbox_options {
+        size_t size;     /* sizeof(abatis_sandbox_options) */
+        int best_effort; /* 1: leave out what cannot be enforced here and say so in plan and result */
+} abatis_sandbox_options;
+
+/* Compiles without opening anything: what `abatis explain` prints. `host` may be NULL: probed quickly. */
+ABATIS_API int abatis_explain(abatis_policy *policy, const abatis_host *host,
+                              const abatis_sandbox_options *options, abatis_format format, char **out,
+                              abatis_error *err);
+
+/* The sandbox keeps its own hold on the policy; do not change it while one is open. */
+ABATIS_API int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *options,
+                                   abatis_sandbox **out, abatis_error *err);
+/* Every job of the sandbox must have been finished. */
+ABATIS_API void abatis_sandbox_free(abatis_sandbox *sandbox);
+
+/* ---- job: one command --------------------------------------------------------------------------------- */
+
+typedef struct abatis_job abatis_job;
+typedef struct abatis_result abatis_result;
+
+typedef struct abatis_job_options {
+        size_t size;             /* sizeof(abatis_job_options) */
+        const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash */
+        const char *const *envp; /* NULL-terminated, filtered by the policy; NULL is the host's environment */
+        const char *cwd; /* absolute; NULL is the working directory if it lies in view, else the workspace */
+        int capture;     /* 1: stdout and stderr are collected up to limits.output, stdin is stdin_fd */
+        int stdin_fd;    /* borrowed during the call; -1 is /dev/null */
+        int stdout_fd, stderr_fd; /* borrowed; without capture: the command's. With capture: -1, or where the
+                                     collected bytes are copied to as they come */
+} abatis_job_options;
+
+/* Starts with stdin, stdout and stderr of the host process and no capture. */
+#define ABATIS_JOB_OPTIONS_INIT                                          \
+        {                                                                \
+                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2 \
+        }
+
+ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
+                                abatis_error *err);
+/* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job. */
+ABATIS_API int abatis_job_fd(const abatis_job *job);
+/* Does what can be done without blocking; *done is 1 when the whole process tree is gone. */
+ABATIS_API int abatis_job_advance(abatis_job *job, int *done, abatis_error *err);
+/* Sends a signal to the command's process group; SIGKILL ends the whole tree. */
+ABATIS_API int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err);
+/* Kills what is still running, frees the job, gives the result. With out == NULL the result is dropped.
+ * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started. */
+ABATIS_API int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err);
+
+/* Start, advance until done, finish. */
+ABATIS_API int abatis_run(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_result **out,
+                          abatis_error *err);
+
+/* ---- result ------------------------------------------------------------------------------------------- */
+
+ABATIS_API void abatis_result_free(abatis_result *result);
+ABATIS_API int abatis_result_exit_code(const abatis_result *result); /* -1 when a signal ended the command */
+ABATIS_API int abatis_result_signal(const abatis_result *result);    /* 0 when it exited by itself */
+ABATIS_API int abatis_result_timed_out(const abatis_result *result);
+ABATIS_API int abatis_result_truncated(const abatis_result *result);
+ABATIS_API double abatis_result_duration_ms(const abatis_result *result);
+/* Bytes collected with capture; valid until the result is freed; a NUL follows the last byte. */
+ABATIS_API const char *abatis_result_stdout(const abatis_result *result, size_t *length);
+ABATIS_API const char *abatis_result_stderr(const abatis_result *result, size_t *length);
+/* The result object as one line of JSON. */
+ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

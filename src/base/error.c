@@ -1,0 +1,70 @@
+/* error.c: formats error messages so that they are always exactly one printable line. */
+#define _GNU_SOURCE
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A path in a message may hold anything; a terminal or a log must not be driven by it. */
+static void copy_printable(char *to, size_t size, const char *from)
+{
+        size_t used = 0;
+
+        for (; *from && used + 5 < size; from++) {
+                unsigned char byte = (unsigned char)*from;
+
+                if (byte >= 0x20 && byte != 0x7f)
+                        to[used++] = *from;
+                else
+                        used += (size_t)snprintf(to + used, size - used, "\\x%02x", byte);
+        }
+        to[used] = '\0';
+}
+
+static void format_message(abatis_error *err, int code, int os_errno, const char *format, va_list arguments)
+{
+        char raw[sizeof(err->message)];
+        int length = vsnprintf(raw, sizeof(raw), format, arguments);
+
+        if (length < 0)
+                length = snprintf(raw, sizeof(raw), "error %d", code);
+        if (os_errno && (size_t)length < sizeof(raw)) {
+                char text[128];
+
+                snprintf(raw + length, sizeof(raw) - (size_t)length, ": %s",
+                         strerror_r(os_errno, text, sizeof(text)));
+        }
+        err->code = code;
+        err->os_errno = os_errno;
+        copy_printable(err->message, sizeof(err->message), raw);
+}
+
+int error_set(abatis_error *err, int code, const char *format, ...)
+{
+        va_list arguments;
+
+        if (!err)
+                return code;
+        va_start(arguments, format);
+        format_message(err, code, 0, format, arguments);
+        va_end(arguments);
+        return code;
+}
+
+int error_os(abatis_error *err, int os_errno, const char *format, ...)
+{
+        va_list arguments;
+
+        if (!err)
+                return ABATIS_E_SYSTEM;
+        va_start(arguments, format);
+        format_message(err, ABATIS_E_SYSTEM, os_errno, format, arguments);
+        va_end(arguments);
+        return ABATIS_E_SYSTEM;
+}
+
+int error_memory(abatis_error *err)
+{
+        return error_set(err, ABATIS_E_MEMORY, "out of memory");
+}

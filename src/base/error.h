@@ -1,0 +1,12 @@
+/* error.h: fills the caller's error struct; every function returns the code so that it can be returned at once. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "abatis.h"
+
+int error_set(abatis_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Appends what errno means; the code is ABATIS_E_SYSTEM. */
+int error_os(abatis_error *err, int os_errno, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int error_memory(abatis_error *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* path.c: literal paths: cleaning, comparing by whole components, resolving symbolic links. */
+#define _GNU_SOURCE
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+
+enum { MAX_LINKS = 40 /* the kernel's own limit for one lookup */ };
+
+bool path_is_below(const char *path, const char *directory)
+{
+        size_t length = strlen(directory);
+
+        if (length == 1)
+                return true;
+        return !strncmp(path, directory, length) && (path[length] == '/' || path[length] == '\0');
+}
+
+char *path_join(const char *directory, const char *name)
+{
+        char *joined;
+
+        if (asprintf(&joined, "%s/%s", directory[1] ? directory : "", name) < 0)
+                return NULL;
+        return joined;
+}
+
+int path_clean(const char *path, char **out, abatis_error *err)
+{
+        OWN_FREE char *clean = NULL;
+        size_t used = 0;
+
+        if (!path || !*path)
+                return error_set(err, ABATIS_E_INVALID, "an empty path");
+        if (*path != '/')
+                return error_set(err, ABATIS_E_INVALID, "'%s' is relative; give an absolute path", path);
+        if (strchr(path, '\n'))
+                return error_set(err, ABATIS_E_INVALID, "'%s' has a newline in it", path);
+        clean = malloc(strlen(path) + 2);
+        if (!clean)
+                return error_memory(err);
+        while (*path) {
+                size_t length;
+
+                path += strspn(path, "/");
+                length = strcspn(path, "/");
+                if (length == 2 && path[0] == '.' && path[1] == '.')
+                        return error_set(err, ABATIS_E_INVALID, "a path may not climb with '..'");
+                if (length > NAME_MAX)
+                        return error_set(err, ABATIS_E_INVALID,
+                                         "a name of %zu bytes is longer than any file's", length);
+                if (length && !(length == 1 && *path == '.')) {
+                        clean[used++] = '/';
+                        memcpy(clean + used, path, length);
+                        used += length;
+                }
+                path += length;
+        }
+        if (!used)
+                clean[used++] = '/';
+        clean[used] = '\0';
+        *out = take_pointer(clean);
+        return 0;
+}
+
+static enum path_kind kind_of(mode_t mode)
+{
+        if (S_ISDIR(mode))
+                return PATH_DIRECTORY;
+        return S_ISREG(mode) ? PATH_FILE : PATH_OTHER;
+}
+
+/* The text of the link at `path`, or NULL with errno EINVAL when it is none. */
+static char *read_link(const char *path)
+{
+        char target[PATH_MAX];
+        ssize_t length = readlink(path, target, sizeof(target) - 1);
+
+        if (length < 0)
+                return NULL;
+        target[length] = '\0';
+        return strdup(target);
+}
+
+/* Replaces what is left to walk by the link's target followed by it. An absolute target starts over at the root. */
+static int follow_link(const char *target, char **rest, struct text *real, abatis_error *err)
+{
+        char *joined;
+
+        if (asprintf(&joined, "%s/%s", target, *rest) < 0)
+                return error_memory(err);
+        free(*rest);
+        *rest = joined;
+        if (*target == '/') {
+                real->length = 0;
+                text_add(real, "");
+        }
+        return 0;
+}
+
+static void drop_last_component(struct text *real)
+{
+        while (real->length && real->data[--real->length] != '/')
+                ;
+        if (real->data)
+                real->data[real->length] = '\0';
+}
+
+/* Walks one component. *kind becomes PATH_ABSENT when it does not exist. */
+static int walk(const char *name, struct text *real, char **rest, struct path_facts *facts, abatis_error *err)
+{
+        OWN_FREE char *target = NULL;
+        size_t parent_length = real->length;
+        struct stat status;
+        int r;
+
+        text_addf(real, "/%s", name);
+        if (real->has_failed)
+                return error_memory(err);
+        if (facts->kind == PATH_ABSENT)
+                return 0;
+        if (lstat(real->data, &status) < 0) {
+                if (errno != ENOENT && errno != ENOTDIR)
+                        return error_os(err, errno, "cannot examine '%s'", real->data);
+                facts->kind = PATH_ABSENT;
+                return 0;
+        }
+        facts->kind = kind_of(status.st_mode);
+        if (!S_ISLNK(status.st_mode))
+                return 0;
+        if (facts->links.count == MAX_LINKS)
+                return error_os(err, ELOOP, "cannot resolve '%s'", real->data);
+        target = read_link(real->data);
+        if (!target)
+                return error_os(err, errno, "cannot read the link '%s'", real->data);
+        r = strings_add(&facts->links, real->data, err);
+        if (r < 0)
+                return r;
+        facts->kind = PATH_DIRECTORY;
+        real->length = parent_length;
+        real->data[parent_length] = '\0';
+        return follow_link(target, rest, real, err);
+}
+
+int path_resolve(const char *path, struct path_facts *out, abatis_error *err)
+{
+        struct path_facts facts = { .kind = PATH_DIRECTORY };
+        OWN_FREE char *rest = strdup(path);
+        OWN_TEXT struct text real = { 0 };
+        int r = rest ? 0 : error_memory(err);
+
+        text_add(&real, "");
+        while (!r) {
+                size_t skip = strspn(rest, "/"), length = strcspn(rest + skip, "/");
+                char name[NAME_MAX + 1];
+
+                if (!length)
+                        break;
+                if (length > NAME_MAX) {
+                        r = error_os(err, ENAMETOOLONG, "cannot resolve '%s'", path);
+                        break;
+                }
+                memcpy(name, rest + skip, length);
+                name[length] = '\0';
+                memmove(rest, rest + skip + length, strlen(rest + skip + length) + 1);
+                if (!strcmp(name, "."))
+                        continue;
+                if (!strcmp(name, ".."))
+                        drop_last_component(&real);
+                else
+                        r = walk(name, &real, &rest, &facts, err);
+        }
+        if (!r && !real.length)
+                text_add(&real, "/");
+        if (!r)
+                r = text_take(&real, &facts.real, err);
+        if (r < 0) {
+                path_facts_done(&facts);
+                return r;
+        }
+        *out = facts;
+        return 0;
+}
+
+void path_facts_done(struct path_facts *facts)
+{
+        free(facts->real);
+        strings_done(&facts->links);
+        *facts = (struct path_facts){ 0 };
+}

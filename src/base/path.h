@@ -1,0 +1,30 @@
+/* path.h: literal paths: cleaning, comparing by whole components, resolving symbolic links. */
+#ifndef BASE_PATH_H
+#define BASE_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abatis.h"
+#include "base/text.h"
+
+enum path_kind { PATH_ABSENT, PATH_FILE, PATH_DIRECTORY, PATH_OTHER };
+
+struct path_facts {
+        char *real; /* owned: no symbolic link in it; of an absent path, below its last existing ancestor */
+        enum path_kind kind;  /* of what `real` names */
+        struct strings links; /* where symbolic links stood on the way: real parent + name */
+};
+
+/* True when `path` is `directory` or lies below it: /binaries is not below /bin. Both absolute and clean. */
+bool path_is_below(const char *path, const char *directory);
+/* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative, climbing and unprintable ones. */
+int path_clean(const char *path, char **out, abatis_error *err);
+/* "directory/name", owned by the caller, or NULL. */
+char *path_join(const char *directory, const char *name);
+
+/* Follows every symbolic link of a clean path. A missing component is not an error, an unreadable one is. */
+int path_resolve(const char *path, struct path_facts *out, abatis_error *err);
+void path_facts_done(struct path_facts *facts);
+
+#endif

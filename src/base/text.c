@@ -1,0 +1,181 @@
+/* text.c: growing strings, string lists, UTF-8 and base64. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static bool make_room(struct text *text, size_t extra)
+{
+        size_t wanted, capacity = text->capacity ? text->capacity : 256;
+        char *data;
+
+        if (text->has_failed)
+                return false;
+        if (__builtin_add_overflow(text->length, extra, &wanted) || wanted >= SIZE_MAX / 2) {
+                text->has_failed = true;
+                return false;
+        }
+        if (wanted + 1 <= text->capacity)
+                return true;
+        while (capacity < wanted + 1)
+                capacity *= 2;
+        data = realloc(text->data, capacity);
+        if (!data) {
+                text->has_failed = true;
+                return false;
+        }
+        text->data = data;
+        text->capacity = capacity;
+        return true;
+}
+
+void text_add_bytes(struct text *text, const void *bytes, size_t length)
+{
+        if (!make_room(text, length))
+                return;
+        if (length)
+                memcpy(text->data + text->length, bytes, length);
+        text->length += length;
+        text->data[text->length] = '\0';
+}
+
+void text_add(struct text *text, const char *string)
+{
+        text_add_bytes(text, string, strlen(string));
+}
+
+void text_addf(struct text *text, const char *format, ...)
+{
+        va_list arguments;
+        int length;
+
+        va_start(arguments, format);
+        length = vsnprintf(NULL, 0, format, arguments);
+        va_end(arguments);
+        if (length < 0) {
+                text->has_failed = true;
+                return;
+        }
+        if (!make_room(text, (size_t)length))
+                return;
+        va_start(arguments, format);
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+        va_end(arguments);
+        text->length += (size_t)length;
+}
+
+int text_take(struct text *text, char **out, abatis_error *err)
+{
+        text_add_bytes(text, "", 0);
+        if (text->has_failed) {
+                text_done(text);
+                return error_memory(err);
+        }
+        *out = text->data;
+        *text = (struct text){ 0 };
+        return 0;
+}
+
+void text_done(struct text *text)
+{
+        free(text->data);
+        *text = (struct text){ 0 };
+}
+
+/* The length of the well-formed UTF-8 sequence at `bytes`, or 0: no overlong forms, no surrogates. */
+static size_t sequence_length(const unsigned char *bytes, size_t left)
+{
+        unsigned char first = bytes[0], low = 0x80, high = 0xbf;
+        size_t length;
+
+        if (first < 0x80)
+                return 1;
+        if (first >= 0xc2 && first <= 0xdf)
+                length = 2;
+        else if (first >= 0xe0 && first <= 0xef)
+                length = 3;
+        else if (first >= 0xf0 && first <= 0xf4)
+                length = 4;
+        else
+                return 0;
+        if (first == 0xe0)
+                low = 0xa0;
+        else if (first == 0xed)
+                high = 0x9f;
+        else if (first == 0xf0)
+                low = 0x90;
+        else if (first == 0xf4)
+                high = 0x8f;
+        if (left < length || bytes[1] < low || bytes[1] > high)
+                return 0;
+        for (size_t i = 2; i < length; i++)
+                if ((bytes[i] & 0xc0) != 0x80)
+                        return 0;
+        return length;
+}
+
+bool text_is_utf8(const char *bytes, size_t length)
+{
+        size_t step;
+
+        for (size_t i = 0; i < length; i += step) {
+                step = sequence_length((const unsigned char *)bytes + i, length - i);
+                if (!step)
+                        return false;
+        }
+        return true;
+}
+
+bool text_is_plain(const char *bytes, size_t length)
+{
+        return !memchr(bytes, '\0', length) && text_is_utf8(bytes, length);
+}
+
+void text_add_base64(struct text *text, const void *bytes, size_t length)
+{
+        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const unsigned char *from = bytes;
+
+        for (size_t i = 0; i < length; i += 3) {
+                size_t have = length - i < 3 ? length - i : 3;
+                uint32_t group = (uint32_t)from[i] << 16;
+                char out[4];
+
+                if (have > 1)
+                        group |= (uint32_t)from[i + 1] << 8;
+                if (have > 2)
+                        group |= from[i + 2];
+                out[0] = digits[group >> 18];
+                out[1] = digits[group >> 12 & 63];
+                out[2] = have > 1 ? digits[group >> 6 & 63] : '=';
+                out[3] = have > 2 ? digits[group & 63] : '=';
+                text_add_bytes(text, out, sizeof(out));
+        }
+}
+
+int strings_add(struct strings *strings, const char *item, abatis_error *err)
+{
+        char **items = realloc(strings->items, (strings->count + 1) * sizeof(*items));
+
+        if (!items)
+                return error_memory(err);
+        strings->items = items;
+        items[strings->count] = strdup(item);
+        if (!items[strings->count])
+                return error_memory(err);
+        strings->count++;
+        return 0;
+}
+
+void strings_done(struct strings *strings)
+{
+        for (size_t i = 0; i < strings->count; i++)
+                free(strings->items[i]);
+        free(strings->items);
+        *strings = (struct strings){ 0 };
+}

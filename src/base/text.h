@@ -1,0 +1,39 @@
+/* text.h: a growing string whose builders are sticky: after a failed allocation they do nothing. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abatis.h"
+
+struct text {
+        char *data; /* owned; NUL-terminated once anything was added */
+        size_t length, capacity;
+        bool has_failed;
+};
+
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const void *bytes, size_t length);
+void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Hands the string over (never NULL on success), or fails if any builder call did. Leaves the text empty. */
+int text_take(struct text *text, char **out, abatis_error *err);
+void text_done(struct text *text);
+
+#define OWN_TEXT __attribute__((cleanup(text_done)))
+
+bool text_is_utf8(const char *bytes, size_t length);
+/* True for what JSON, C strings and people can all hold: UTF-8 without NUL. */
+bool text_is_plain(const char *bytes, size_t length);
+void text_add_base64(struct text *text, const void *bytes, size_t length);
+
+/* A list of owned strings. */
+struct strings {
+        char **items;
+        size_t count;
+};
+
+int strings_add(struct strings *strings, const char *item, abatis_error *err);
+void strings_done(struct strings *strings);
+
+#endif

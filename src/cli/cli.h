@@ -1,0 +1,47 @@
+/* cli.h: what the verbs of the command line share. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abatis.h"
+
+enum { EXIT_TIMED_OUT = 124, EXIT_REFUSED = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* Which flags a verb takes besides those of the policy. */
+enum verb_flags { TAKES_JSON = 1, TAKES_RESULT_FD = 2, TAKES_POLICY = 4, TAKES_BEST_EFFORT = 8 };
+
+struct setting {
+        const char *flag, *key, *value; /* borrowed */
+};
+
+struct flags {
+        abatis_policy_options policy;
+        struct setting *settings; /* owned */
+        size_t setting_count;
+        bool has_json, is_best_effort, wants_help;
+        int result_fd; /* -1: none */
+        char **rest;   /* borrowed: what follows the flags */
+};
+
+/* Parses up to "--" or the first word that is no flag. Prints one line and returns EXIT_REFUSED on an error. */
+int flags_parse(char **argv, unsigned takes, struct flags *out);
+void flags_done(struct flags *flags);
+/* The policy that the flags describe. Prints one line and returns an exit code on an error. */
+int flags_make_policy(const struct flags *flags, abatis_policy **out);
+/* The lines that every verb with a policy has in its help. */
+extern const char flags_policy_help[];
+
+/* Prints "abatis: ..." and returns the exit code that belongs to the error. */
+int fail(const abatis_error *err);
+int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes all of it or returns EXIT_REFUSED. */
+int print_text(int fd, const char *text);
+
+int cmd_run(char **argv);
+int cmd_explain(char **argv);
+int cmd_check(char **argv);
+int cmd_doctor(char **argv);
+
+#endif

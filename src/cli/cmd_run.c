@@ -1,0 +1,162 @@
+/* cmd_run.c: abatis run: a command with the caller's terminal, signals and exit code. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const char help[] = "Usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]\n"
+                           "Runs the command in a sandbox with your stdin, stdout and stderr.\n\n"
+                           "Result:\n"
+                           "  --json               collect the output and print one JSON object instead\n"
+                           "  --result-fd N        write that object, without output, to descriptor N\n";
+
+/* What the caller's terminal or supervisor may send; each is passed on to the command. */
+static const int passed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
+
+static int open_signals(void)
+{
+        sigset_t set;
+
+        sigemptyset(&set);
+        for (size_t i = 0; i < sizeof(passed_signals) / sizeof(*passed_signals); i++)
+                sigaddset(&set, passed_signals[i]);
+        sigaddset(&set, SIGTSTP);
+        sigprocmask(SIG_BLOCK, &set, NULL);
+        return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void pass_signal(abatis_job *job, int signals)
+{
+        struct signalfd_siginfo info;
+
+        if (read(signals, &info, sizeof(info)) != sizeof(info))
+                return;
+        if (info.ssi_signo != SIGTSTP) {
+                abatis_job_signal(job, (int)info.ssi_signo, NULL);
+                return;
+        }
+        /* The command has a session of its own, so the terminal's stop key stops only us: stop it too. */
+        abatis_job_signal(job, SIGSTOP, NULL);
+        raise(SIGSTOP);
+        abatis_job_signal(job, SIGCONT, NULL);
+}
+
+static int wait_for(abatis_job *job, int signals, abatis_error *err)
+{
+        struct pollfd waits[] = { { abatis_job_fd(job), POLLIN, 0 }, { signals, POLLIN, 0 } };
+        int done = 0;
+
+        while (!done) {
+                if (poll(waits, 2, -1) < 0 && errno != EINTR)
+                        continue;
+                if (waits[1].revents)
+                        pass_signal(job, signals);
+                if (waits[0].revents && abatis_job_advance(job, &done, err) < 0)
+                        return -1;
+        }
+        return 0;
+}
+
+static int exit_code(const abatis_result *result)
+{
+        if (abatis_result_timed_out(result))
+                return EXIT_TIMED_OUT;
+        if (abatis_result_signal(result))
+                return 128 + abatis_result_signal(result);
+        return abatis_result_exit_code(result);
+}
+
+static int print_result(const abatis_result *result, int fd)
+{
+        abatis_error err;
+        char *line;
+        int r;
+
+        if (abatis_result_print(result, &line, &err) < 0)
+                return fail(&err);
+        r = print_text(fd, line) || print_text(fd, "\n");
+        free(line);
+        return r ? complain("cannot write the result") : 0;
+}
+
+static bool has_output_limit(const struct flags *flags)
+{
+        for (size_t i = 0; i < flags->setting_count; i++)
+                if (!strcmp(flags->settings[i].key, "limits.output"))
+                        return true;
+        return false;
+}
+
+static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
+{
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        abatis_result *result;
+        abatis_error err;
+        abatis_job *job;
+        int r, signals = open_signals();
+
+        options.argv = (const char *const *)flags->rest;
+        /* Output can only be counted when it passes through us. */
+        options.capture = flags->has_json || has_output_limit(flags);
+        if (flags->has_json)
+                options.stdout_fd = options.stderr_fd = -1;
+        r = abatis_job_start(sandbox, &options, &job, &err);
+        if (!r && wait_for(job, signals, &err) < 0) {
+                abatis_job_finish(job, NULL, NULL);
+                r = ABATIS_E_SYSTEM;
+        } else if (!r)
+                r = abatis_job_finish(job, &result, &err);
+        close(signals);
+        if (r < 0)
+                return fail(&err);
+        r = exit_code(result);
+        if (flags->has_json && print_result(result, 1))
+                r = EXIT_REFUSED;
+        if (flags->result_fd >= 0 && print_result(result, flags->result_fd))
+                r = EXIT_REFUSED;
+        abatis_result_free(result);
+        return r;
+}
+
+static int run_with_flags(const struct flags *flags)
+{
+        abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
+        abatis_sandbox *sandbox;
+        abatis_policy *policy;
+        abatis_error err;
+        int r;
+
+        if (!*flags->rest)
+                return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
+        r = flags_make_policy(flags, &policy);
+        if (r)
+                return r;
+        if (abatis_sandbox_open(policy, &options, &sandbox, &err) < 0) {
+                abatis_policy_free(policy);
+                return fail(&err);
+        }
+        abatis_policy_free(policy);
+        r = run_command(sandbox, flags);
+        abatis_sandbox_free(sandbox);
+        return r;
+}
+
+int cmd_run(char **argv)
+{
+        struct flags flags;
+        int r = flags_parse(argv, TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_RESULT_FD, &flags);
+
+        if (!r && flags.wants_help)
+                printf("%s%s", help, flags_policy_help);
+        else if (!r)
+                r = run_with_flags(&flags);
+        flags_done(&flags);
+        return r;
+}

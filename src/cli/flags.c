@@ -1,0 +1,265 @@
+/* flags.c: the flags of the command line, as one table, and the policy they describe. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const char flags_policy_help[] =
+        "Policy:\n"
+        "  --preset NAME        dev (default), tool, mcp, strict or guard\n"
+        "  --workspace DIR      the directory the command may change (default: where you are)\n"
+        "  --data DIR           the agent's own data directory\n"
+        "  --config FILE        an agent's configuration file outside --data\n"
+        "  --read PATH          readable, where the preset does not already read all\n"
+        "  --write PATH         readable, writable and executable\n"
+        "  --exec PATH          readable and executable\n"
+        "  --deny PATH          neither read nor written, always wins\n"
+        "  --protect PATH       readable, never written\n"
+        "  --net MODE           deny, unix-only, allow (list: not in this version)\n"
+        "  --connect HOST:PORT, --bind PORT, --unix PATH, --command NAME   not in this version\n"
+        "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"
+        "Limits:\n"
+        "  --timeout 30s        then the whole process tree is killed\n"
+        "  --max-output 1MiB    of stdout and of stderr; the rest is dropped\n"
+        "  --open-files N, --file-size SIZE   each process, each file\n"
+        "  --processes N        the whole tree (not as root)\n"
+        "  --memory SIZE, --cpu 10s           not in this version\n"
+        "  --best-effort        run although something cannot be enforced; the result says what\n";
+
+static const struct flag {
+        const char *name, *key; /* a key of the policy, or NULL */
+        unsigned takes;         /* which verbs know it */
+        bool has_value;
+} flags_table[] = {
+        { "--preset", NULL, TAKES_POLICY, true },
+        { "--workspace", NULL, TAKES_POLICY, true },
+        { "--data", NULL, TAKES_POLICY, true },
+        { "--config", NULL, TAKES_POLICY, true },
+        { "--read", "filesystem.read", TAKES_POLICY, true },
+        { "--write", "filesystem.write", TAKES_POLICY, true },
+        { "--exec", "filesystem.execute", TAKES_POLICY, true },
+        { "--deny", "filesystem.deny", TAKES_POLICY, true },
+        { "--protect", "filesystem.protect", TAKES_POLICY, true },
+        { "--net", "network.mode", TAKES_POLICY, true },
+        { "--connect", "network.connect", TAKES_POLICY, true },
+        { "--bind", "network.bind", TAKES_POLICY, true },
+        { "--unix", "network.unix", TAKES_POLICY, true },
+        { "--command", "process.commands", TAKES_POLICY, true },
+        { "--env", "environment.pass", TAKES_POLICY, true },
+        { "--timeout", "limits.timeout", TAKES_POLICY, true },
+        { "--max-output", "limits.output", TAKES_POLICY, true },
+        { "--memory", "limits.memory", TAKES_POLICY, true },
+        { "--processes", "limits.processes", TAKES_POLICY, true },
+        { "--open-files", "limits.open_files", TAKES_POLICY, true },
+        { "--file-size", "limits.file_size", TAKES_POLICY, true },
+        { "--cpu", "limits.cpu", TAKES_POLICY, true },
+        { "--best-effort", NULL, TAKES_BEST_EFFORT, false },
+        { "--json", NULL, TAKES_JSON, false },
+        { "--result-fd", NULL, TAKES_RESULT_FD, true },
+        { "--help", NULL, 0, false },
+};
+
+#define FLAG_COUNT (sizeof(flags_table) / sizeof(*flags_table))
+
+int complain(const char *format, ...)
+{
+        abatis_error err;
+        va_list arguments;
+
+        va_start(arguments, format);
+        vsnprintf(err.message, sizeof(err.message), format, arguments);
+        va_end(arguments);
+        err.code = ABATIS_E_INVALID;
+        return fail(&err);
+}
+
+int fail(const abatis_error *err)
+{
+        char line[sizeof(err->message) + 16];
+
+        /* One write: the line stays whole when several of us share a terminal. */
+        snprintf(line, sizeof(line), "abatis: %s\n", err->message);
+        for (char *at = line; at[1]; at++)
+                if (*at == '\n')
+                        *at = '?';
+        print_text(2, line);
+        switch (err->code) {
+        case ABATIS_E_NOT_FOUND:
+                return EXIT_NOT_FOUND;
+        case ABATIS_E_NOT_EXECUTABLE:
+                return EXIT_NOT_EXECUTABLE;
+        }
+        return EXIT_REFUSED;
+}
+
+int print_text(int fd, const char *text)
+{
+        size_t left = strlen(text);
+
+        while (left) {
+                ssize_t written = write(fd, text, left);
+
+                if (written < 0 && errno == EINTR)
+                        continue;
+                if (written <= 0)
+                        return EXIT_REFUSED;
+                text += written;
+                left -= (size_t)written;
+        }
+        return 0;
+}
+
+/* How many single-character changes lead from one name to the other; long names are never near. */
+static size_t distance(const char *from, const char *to)
+{
+        size_t row[32], length = strlen(to);
+
+        if (length >= 32)
+                return length;
+        for (size_t i = 0; i <= length; i++)
+                row[i] = i;
+        for (size_t i = 1; from[i - 1]; i++) {
+                size_t diagonal = row[0];
+
+                row[0] = i;
+                for (size_t j = 1; j <= length; j++) {
+                        size_t best = diagonal + (from[i - 1] != to[j - 1]);
+
+                        diagonal = row[j];
+                        if (row[j] + 1 < best)
+                                best = row[j] + 1;
+                        if (row[j - 1] + 1 < best)
+                                best = row[j - 1] + 1;
+                        row[j] = best;
+                }
+        }
+        return row[length];
+}
+
+static int complain_unknown(const char *name)
+{
+        const char *nearest = NULL;
+        size_t least = 4;
+
+        for (size_t i = 0; i < FLAG_COUNT; i++) {
+                size_t changes = distance(name, flags_table[i].name);
+
+                if (changes < least) {
+                        least = changes;
+                        nearest = flags_table[i].name;
+                }
+        }
+        if (nearest)
+                return complain("unknown flag '%s'; did you mean '%s'?", name, nearest);
+        return complain("unknown flag '%s'; 'abatis --help' lists them", name);
+}
+
+static const struct flag *find_flag(const char *word, size_t length, unsigned takes)
+{
+        for (size_t i = 0; i < FLAG_COUNT; i++)
+                if (strlen(flags_table[i].name) == length && !memcmp(flags_table[i].name, word, length) &&
+                    (flags_table[i].takes & takes || !flags_table[i].takes))
+                        return &flags_table[i];
+        return NULL;
+}
+
+static int set_result_fd(const char *value, struct flags *flags)
+{
+        char *end;
+        long number = strtol(value, &end, 10);
+
+        if (*end || end == value || number < 3 || number > 1 << 20)
+                return complain("--result-fd: '%s' is not a descriptor above 2", value);
+        if (fcntl((int)number, F_GETFD) < 0)
+                return complain("--result-fd: descriptor %ld is not open", number);
+        flags->result_fd = (int)number;
+        return 0;
+}
+
+static int apply(const struct flag *flag, const char *value, struct flags *flags)
+{
+        struct setting *settings;
+
+        if (flag->key) {
+                settings = realloc(flags->settings, (flags->setting_count + 1) * sizeof(*settings));
+                if (!settings)
+                        return complain("out of memory");
+                flags->settings = settings;
+                settings[flags->setting_count++] = (struct setting){ flag->name, flag->key, value };
+        } else if (!strcmp(flag->name, "--preset"))
+                flags->policy.preset = value;
+        else if (!strcmp(flag->name, "--workspace"))
+                flags->policy.workspace = value;
+        else if (!strcmp(flag->name, "--data"))
+                flags->policy.data = value;
+        else if (!strcmp(flag->name, "--config"))
+                flags->policy.config = value;
+        else if (!strcmp(flag->name, "--best-effort"))
+                flags->is_best_effort = true;
+        else if (!strcmp(flag->name, "--json"))
+                flags->has_json = true;
+        else if (!strcmp(flag->name, "--help"))
+                flags->wants_help = true;
+        else
+                return set_result_fd(value, flags);
+        return 0;
+}
+
+int flags_parse(char **argv, unsigned takes, struct flags *out)
+{
+        *out = (struct flags){ .policy.size = sizeof(out->policy), .result_fd = -1 };
+        for (; *argv && **argv == '-' && strcmp(*argv, "-"); argv++) {
+                size_t length = strcspn(*argv, "=");
+                bool is_joined = (*argv)[length];
+                const struct flag *flag;
+                int r;
+
+                if (!strcmp(*argv, "--")) {
+                        argv++;
+                        break;
+                }
+                flag = find_flag(*argv, length, takes);
+                if (!flag)
+                        return complain_unknown(*argv);
+                if (is_joined && !flag->has_value)
+                        return complain("%s takes no value", flag->name);
+                if (flag->has_value && !is_joined && !argv[1])
+                        return complain("%s needs a value", flag->name);
+                r = apply(flag, is_joined ? *argv + length + 1 : argv[1], out);
+                if (r)
+                        return r;
+                argv += flag->has_value && !is_joined;
+        }
+        out->rest = argv;
+        return 0;
+}
+
+void flags_done(struct flags *flags)
+{
+        free(flags->settings);
+}
+
+int flags_make_policy(const struct flags *flags, abatis_policy **out)
+{
+        abatis_policy *policy;
+        abatis_error err;
+
+        if (abatis_policy_new(&flags->policy, &policy, &err) < 0)
+                return fail(&err);
+        for (size_t i = 0; i < flags->setting_count; i++) {
+                const struct setting *setting = &flags->settings[i];
+
+                if (abatis_policy_set(policy, setting->key, setting->value, &err) < 0) {
+                        abatis_policy_free(policy);
+                        return complain("%s: %s", setting->flag, strstr(err.message, ": ") + 2);
+                }
+        }
+        *out = policy;
+        return 0;
+}

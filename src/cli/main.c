@@ -1,0 +1,58 @@
+/* main.c: the verbs of the command line. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const struct verb {
+        const char *name;
+        int (*run)(char **argv);
+        const char *summary;
+} verbs[] = {
+        { "run", cmd_run, "run a command in a sandbox" },
+        { "explain", cmd_explain, "print what would be enforced, and by what; run nothing" },
+        { "check", cmd_check, "ask whether the policy allows to read, write or execute a path" },
+        { "doctor", cmd_doctor, "find out what this machine can enforce" },
+};
+
+#define VERB_COUNT (sizeof(verbs) / sizeof(*verbs))
+
+static int print_help(void)
+{
+        printf("abatis %s: an OS sandbox for the commands that AI agents run\n\n", abatis_version());
+        printf("Usage: abatis VERB [FLAGS] [--] ...\n\n");
+        for (size_t i = 0; i < VERB_COUNT; i++)
+                printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
+        printf("\n'abatis VERB --help' says more. Exit codes: 124 timed out, 125 refused and nothing ran,\n"
+               "126 not executable, 127 not found, 128+n killed by signal n, else the command's own.\n");
+        return 0;
+}
+
+/* A caller may have closed one of 0, 1 and 2; a descriptor of ours must not take its number. They are opened the
+ * wrong way round, so that using them fails as it would have. */
+static void occupy_standard_descriptors(void)
+{
+        for (int fd = 0; fd < 3; fd++)
+                if (fcntl(fd, F_GETFD) < 0)
+                        open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
+int main(int argc, char **argv)
+{
+        occupy_standard_descriptors();
+        if (argc < 2)
+                return complain("no verb given; 'abatis --help' lists them");
+        if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+                return print_help();
+        if (!strcmp(argv[1], "--version")) {
+                printf("abatis %s\n", abatis_version());
+                return 0;
+        }
+        for (size_t i = 0; i < VERB_COUNT; i++)
+                if (!strcmp(argv[1], verbs[i].name))
+                        return verbs[i].run(argv + 2);
+        return complain("unknown verb '%s'; 'abatis --help' lists them", argv[1]);
+}

@@ -1,0 +1,357 @@
+/* abatis.c: the code behind abatis.h: ties policy, backend and run together. */
+#define _GNU_SOURCE
+#include "abatis.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "run/run.h"
+
+struct abatis_sandbox {
+        unsigned references; /* the caller's, and one for each job and result */
+        abatis_policy *policy;
+        struct plan *plan;
+        struct resources *resources;
+};
+
+struct abatis_job {
+        struct job *job;
+        abatis_sandbox *sandbox;
+        struct strings argv; /* for the result */
+};
+
+struct abatis_result {
+        struct job_outcome outcome;
+        abatis_sandbox *sandbox;
+        struct strings argv;
+};
+
+#define STRING_(value) #value
+#define STRING(value) STRING_(value)
+
+const char *abatis_version(void)
+{
+        return STRING(ABATIS_VERSION_MAJOR) "." STRING(ABATIS_VERSION_MINOR) "." STRING(ABATIS_VERSION_PATCH);
+}
+
+/* ---- host ----------------------------------------------------------------------------------------------- */
+
+int abatis_host_probe(abatis_host **out, abatis_error *err)
+{
+        abatis_host *host = calloc(1, sizeof(*host));
+        int r;
+
+        if (!host)
+                return error_memory(err);
+        r = host_probe_fully(host, err);
+        if (r < 0) {
+                free(host);
+                return r;
+        }
+        *out = host;
+        return 0;
+}
+
+void abatis_host_free(abatis_host *host)
+{
+        free(host);
+}
+
+int abatis_host_print(const abatis_host *host, abatis_format format, char **out, abatis_error *err)
+{
+        return host_print(host, format, out, err);
+}
+
+int abatis_host_is_ready(const abatis_host *host)
+{
+        return host_is_ready(host);
+}
+
+/* ---- sandbox -------------------------------------------------------------------------------------------- */
+
+static int check_options(const abatis_sandbox_options *options, abatis_error *err)
+{
+        if (!options || options->size < sizeof(*options))
+                return error_set(err, ABATIS_E_INVALID, "abatis_sandbox_options.size is not set");
+        return 0;
+}
+
+int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_sandbox_options *options,
+                   abatis_format format, char **out, abatis_error *err)
+{
+        abatis_host probed;
+        struct plan *plan;
+        int r = check_options(options, err);
+
+        if (r < 0)
+                return r;
+        if (!host) {
+                host_probe_quickly(&probed);
+                host = &probed;
+        }
+        r = backend_compile(policy, host, options->best_effort, &plan, err);
+        if (r < 0)
+                return r;
+        r = plan_print(plan, policy, host, format, out, err);
+        plan_free(plan);
+        return r;
+}
+
+static void sandbox_release(abatis_sandbox *sandbox)
+{
+        if (!sandbox || --sandbox->references)
+                return;
+        resources_free(sandbox->resources);
+        plan_free(sandbox->plan);
+        abatis_policy_free(sandbox->policy);
+        free(sandbox);
+}
+
+int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *options, abatis_sandbox **out,
+                        abatis_error *err)
+{
+        abatis_sandbox *sandbox;
+        abatis_host host;
+        int r = check_options(options, err);
+
+        if (r < 0)
+                return r;
+        sandbox = calloc(1, sizeof(*sandbox));
+        if (!sandbox)
+                return error_memory(err);
+        sandbox->references = 1;
+        sandbox->policy = policy_share(policy);
+        host_probe_quickly(&host);
+        r = backend_compile(policy, &host, options->best_effort, &sandbox->plan, err);
+        if (!r)
+                r = resources_open(sandbox->plan, policy, &host, &sandbox->resources, err);
+        if (r < 0) {
+                sandbox_release(sandbox);
+                return r;
+        }
+        *out = sandbox;
+        return 0;
+}
+
+void abatis_sandbox_free(abatis_sandbox *sandbox)
+{
+        sandbox_release(sandbox);
+}
+
+/* ---- job ------------------------------------------------------------------------------------------------ */
+
+static void free_job(abatis_job *job)
+{
+        strings_done(&job->argv);
+        sandbox_release(job->sandbox);
+        free(job);
+}
+
+int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
+                     abatis_error *err)
+{
+        const struct job_context context = { sandbox->resources, sandbox->plan, sandbox->policy };
+        abatis_job *job = calloc(1, sizeof(*job));
+        int r = 0;
+
+        if (!job)
+                return error_memory(err);
+        job->sandbox = sandbox;
+        sandbox->references++;
+        for (size_t i = 0; !r && options && options->argv && options->argv[i]; i++)
+                r = strings_add(&job->argv, options->argv[i], err);
+        if (!r)
+                r = job_start(&context, options, &job->job, err);
+        if (r < 0) {
+                free_job(job);
+                return r;
+        }
+        *out = job;
+        return 0;
+}
+
+int abatis_job_fd(const abatis_job *job)
+{
+        return job_fd(job->job);
+}
+
+int abatis_job_advance(abatis_job *job, int *done, abatis_error *err)
+{
+        bool is_done = false;
+        int r = job_advance(job->job, &is_done, err);
+
+        if (!r)
+                *done = is_done;
+        return r;
+}
+
+int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err)
+{
+        return job_signal(job->job, signal_number, err);
+}
+
+int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
+{
+        abatis_result *result = calloc(1, sizeof(*result));
+        int r = job_finish(job->job, result ? &result->outcome : NULL, err);
+
+        if (!r && !result)
+                r = error_memory(err);
+        if (!r) {
+                result->sandbox = job->sandbox;
+                job->sandbox->references++;
+                result->argv = job->argv;
+                memset(&job->argv, 0, sizeof(job->argv));
+        } else {
+                free(result);
+                result = NULL;
+        }
+        free_job(job);
+        if (result && out)
+                *out = result;
+        else
+                abatis_result_free(result);
+        return r;
+}
+
+int abatis_run(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_result **out,
+               abatis_error *err)
+{
+        abatis_job *job;
+        int done = 0, r = abatis_job_start(sandbox, options, &job, err);
+
+        if (r < 0)
+                return r;
+        while (!r && !done) {
+                struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };
+
+                if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+                        r = error_os(err, errno, "cannot wait for the command");
+                else
+                        r = abatis_job_advance(job, &done, err);
+        }
+        if (r < 0) {
+                abatis_job_finish(job, NULL, NULL);
+                return r;
+        }
+        return abatis_job_finish(job, out, err);
+}
+
+/* ---- result --------------------------------------------------------------------------------------------- */
+
+void abatis_result_free(abatis_result *result)
+{
+        if (!result)
+                return;
+        text_done(&result->outcome.output[0]);
+        text_done(&result->outcome.output[1]);
+        strings_done(&result->argv);
+        sandbox_release(result->sandbox);
+        free(result);
+}
+
+int abatis_result_exit_code(const abatis_result *result)
+{
+        return result->outcome.exit_code;
+}
+
+int abatis_result_signal(const abatis_result *result)
+{
+        return result->outcome.signal;
+}
+
+int abatis_result_timed_out(const abatis_result *result)
+{
+        return result->outcome.has_timed_out;
+}
+
+int abatis_result_truncated(const abatis_result *result)
+{
+        return result->outcome.is_truncated;
+}
+
+double abatis_result_duration_ms(const abatis_result *result)
+{
+        return result->outcome.duration_ms;
+}
+
+static const char *output_bytes(const struct text *text, size_t *length)
+{
+        if (length)
+                *length = text->length;
+        return text->data ? text->data : "";
+}
+
+const char *abatis_result_stdout(const abatis_result *result, size_t *length)
+{
+        return output_bytes(&result->outcome.output[0], length);
+}
+
+const char *abatis_result_stderr(const abatis_result *result, size_t *length)
+{
+        return output_bytes(&result->outcome.output[1], length);
+}
+
+/* Text goes in under `key`; what JSON cannot hold goes in under `key`_base64, so that no byte is lost. */
+static void set_bytes(json_t *object, const char *key, const char *bytes, size_t length)
+{
+        OWN_TEXT struct text name = { 0 }, encoded = { 0 };
+
+        if (text_is_plain(bytes, length)) {
+                json_object_set_new(object, key, json_stringn(bytes, length));
+                return;
+        }
+        text_addf(&name, "%s_base64", key);
+        text_add_base64(&encoded, bytes, length);
+        if (!name.has_failed && !encoded.has_failed)
+                json_object_set_new(object, name.data, json_string(encoded.data));
+}
+
+static json_t *argv_to_json(const struct strings *argv)
+{
+        json_t *array = json_array();
+
+        for (size_t i = 0; i < argv->count; i++)
+                json_array_append_new(array, json_from_string(argv->items[i]));
+        return array;
+}
+
+static json_t *clauses_to_json(const struct plan *plan, bool are_held)
+{
+        json_t *array = json_array();
+
+        for (size_t i = 0; i < plan->clause_count; i++)
+                if (plan_is_held(plan, i) == are_held)
+                        json_array_append_new(array, json_from_string(plan->clauses[i].name));
+        return array;
+}
+
+int abatis_result_print(const abatis_result *result, char **out, abatis_error *err)
+{
+        const struct job_outcome *outcome = &result->outcome;
+        json_t *root = json_object();
+        size_t length;
+        const char *bytes;
+
+        json_object_set_new(root, "argv", argv_to_json(&result->argv));
+        json_object_set_new(root, "exit_code",
+                            outcome->signal ? json_null() : json_integer(outcome->exit_code));
+        json_object_set_new(root, "signal", outcome->signal ? json_integer(outcome->signal) : json_null());
+        bytes = abatis_result_stdout(result, &length);
+        set_bytes(root, "stdout", bytes, length);
+        bytes = abatis_result_stderr(result, &length);
+        set_bytes(root, "stderr", bytes, length);
+        json_object_set_new(root, "duration_ms", json_real(outcome->duration_ms));
+        json_object_set_new(root, "truncated", json_boolean(outcome->is_truncated));
+        json_object_set_new(root, "timed_out", json_boolean(outcome->has_timed_out));
+        json_object_set_new(root, "backend", json_string(result->sandbox->plan->backend));
+        json_object_set_new(root, "enforced", clauses_to_json(result->sandbox->plan, true));
+        json_object_set_new(root, "not_enforced", clauses_to_json(result->sandbox->plan, false));
+        return json_to_text(root, JSON_COMPACT | JSON_REAL_PRECISION(10), out, err);
+}

@@ -1,0 +1,38 @@
+/* host.h: what this machine can enforce, as plain data: probed in run/, read by backends and printed for people. */
+#ifndef PLAN_HOST_H
+#define PLAN_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abatis.h"
+
+enum host_namespaces {
+        NAMESPACES_NONE,
+        NAMESPACES_USER, /* an ordinary user makes a user namespace first */
+        NAMESPACES_ROOT, /* CAP_SYS_ADMIN makes mount and PID namespaces directly */
+};
+
+/* One line of the doctor's report. */
+struct host_finding {
+        const char *name; /* static */
+        bool is_available;
+        bool is_required; /* without it the default policy is refused */
+        char detail[256];
+};
+
+enum { HOST_MAX_FINDINGS = 24 };
+
+struct abatis_host {
+        char kernel[65], machine[65];
+        unsigned uid, gid;
+        int landlock_abi; /* 0: none */
+        uint32_t landlock_errata;
+        bool has_mount_setattr; /* recursive read-only, Linux 5.12 */
+        enum host_namespaces namespaces;
+        char namespaces_reason[256]; /* why none, and the fix */
+        struct host_finding findings[HOST_MAX_FINDINGS];
+        unsigned finding_count; /* 0 after the quick probe of a launch */
+};
+
+#endif

@@ -1,0 +1,233 @@
+/* plan.c: builds a plan's clauses from the policy and checks that its steps cover them. */
+#define _GNU_SOURCE
+#include "plan/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Makes room for one more item in steps of 16; NULL makes the plan sticky-failed. */
+static void *grow(struct plan *plan, void *items, size_t count, size_t size)
+{
+        void *grown;
+
+        if (plan->has_failed)
+                return NULL;
+        if (items && count % 16)
+                return items;
+        grown = realloc(items, (count + 16) * size);
+        if (!grown)
+                plan->has_failed = true;
+        return grown;
+}
+
+static char *copy(struct plan *plan, const char *string)
+{
+        char *copied = string ? strdup(string) : NULL;
+
+        if (string && !copied)
+                plan->has_failed = true;
+        return copied;
+}
+
+static void add_clause(struct plan *plan, enum clause_kind kind, size_t index, const char *key,
+                       const char *subject)
+{
+        struct clause *clauses = grow(plan, plan->clauses, plan->clause_count, sizeof(*clauses));
+        struct clause *clause;
+
+        if (!clauses)
+                return;
+        plan->clauses = clauses;
+        clause = &clauses[plan->clause_count];
+        *clause = (struct clause){ .kind = kind, .index = index };
+        if (asprintf(&clause->name, "%s%s%s", key, *subject ? " " : "", subject) < 0) {
+                clause->name = NULL;
+                plan->has_failed = true;
+        }
+        plan->clause_count++;
+}
+
+static void add_exceptions(struct plan *plan, const char *key, const struct strings *list)
+{
+        for (size_t i = 0; i < list->count; i++)
+                add_clause(plan, CLAUSE_EXCEPTION, i, key, list->items[i]);
+}
+
+static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
+{
+        if (!policy->reads_all)
+                add_clause(plan, CLAUSE_READ, PLAN_NO_INDEX, "filesystem.read", "");
+        add_clause(plan, CLAUSE_WRITE, PLAN_NO_INDEX, "filesystem.write", "");
+        if (!policy->executes_all)
+                add_clause(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX, "filesystem.execute", "");
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                if (policy->rules[i].kind == RULE_DENY)
+                        add_clause(plan, CLAUSE_DENY, i, "filesystem.deny", policy->rules[i].path);
+                if (policy->rules[i].kind == RULE_PROTECT)
+                        add_clause(plan, CLAUSE_PROTECT, i, "filesystem.protect", policy->rules[i].path);
+        }
+        if (policy->has_private_tmp)
+                add_clause(plan, CLAUSE_TMP, PLAN_NO_INDEX, "filesystem.tmp", "private");
+        add_clause(plan, CLAUSE_NETWORK, PLAN_NO_INDEX, "network.mode", network_mode_name(policy->network));
+        if (policy->network != NETWORK_DENY)
+                add_clause(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "network.abstract", "none");
+        add_exceptions(plan, "network.connect", &policy->connect);
+        add_exceptions(plan, "network.bind", &policy->bind);
+        add_exceptions(plan, "network.unix", &policy->unix_sockets);
+        if (policy->commands.count)
+                add_clause(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "process.commands",
+                           policy->commands.items[0]);
+        add_clause(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX, "process.privacy", "");
+        add_clause(plan, CLAUSE_LIFETIME, PLAN_NO_INDEX, "process.lifetime", "");
+        add_clause(plan, CLAUSE_IPC, PLAN_NO_INDEX, "process.ipc", "");
+        add_clause(plan, CLAUSE_DEVICES, PLAN_NO_INDEX, "process.devices", "");
+        add_clause(plan, CLAUSE_TERMINAL, PLAN_NO_INDEX, "process.terminal", "");
+        add_clause(plan, CLAUSE_PRIVILEGES, PLAN_NO_INDEX, "process.privileges", "");
+        add_clause(plan, CLAUSE_KERNEL, PLAN_NO_INDEX, "process.kernel", "");
+        add_clause(plan, CLAUSE_DESCRIPTORS, PLAN_NO_INDEX, "process.descriptors", "");
+        add_clause(plan, CLAUSE_ENVIRONMENT, PLAN_NO_INDEX, "environment", "");
+        for (size_t i = 0; i < LIMIT_COUNT; i++)
+                if (policy->limits[i])
+                        add_clause(plan, CLAUSE_LIMIT, i, "limits", limit_name((enum limit)i));
+}
+
+struct plan *plan_new(const abatis_policy *policy, const char *backend)
+{
+        struct plan *plan = calloc(1, sizeof(*plan));
+
+        if (!plan)
+                return NULL;
+        plan->backend = backend;
+        add_policy_clauses(plan, policy);
+        return plan;
+}
+
+void plan_free(struct plan *plan)
+{
+        if (!plan)
+                return;
+        for (size_t i = 0; i < plan->clause_count; i++) {
+                free(plan->clauses[i].name);
+                free(plan->clauses[i].reason);
+        }
+        for (size_t i = 0; i < plan->step_count; i++) {
+                free(plan->steps[i].path);
+                free(plan->steps[i].target);
+        }
+        for (size_t i = 0; i < plan->grant_count; i++)
+                free(plan->grants[i].path);
+        strings_done(&plan->absent);
+        free(plan->clauses);
+        free(plan->steps);
+        free(plan->grants);
+        free(plan->covers);
+        free(plan);
+}
+
+size_t plan_step(struct plan *plan, enum plan_op op, const char *path, uint64_t value)
+{
+        struct step *steps = grow(plan, plan->steps, plan->step_count, sizeof(*steps));
+
+        if (!steps)
+                return 0;
+        plan->steps = steps;
+        steps[plan->step_count] = (struct step){ .op = op, .path = copy(plan, path), .value = value };
+        return plan->step_count++;
+}
+
+void plan_target(struct plan *plan, size_t step, const char *target)
+{
+        if (!plan->has_failed)
+                plan->steps[step].target = copy(plan, target);
+}
+
+static struct clause *find_clause(const struct plan *plan, enum clause_kind kind, size_t index)
+{
+        for (size_t i = 0; i < plan->clause_count; i++)
+                if (plan->clauses[i].kind == kind && plan->clauses[i].index == index)
+                        return &plan->clauses[i];
+        return NULL;
+}
+
+static void cover(struct plan *plan, size_t step, const struct clause *clause)
+{
+        struct cover *covers = grow(plan, plan->covers, plan->cover_count, sizeof(*covers));
+
+        if (!covers)
+                return;
+        plan->covers = covers;
+        covers[plan->cover_count++] = (struct cover){ step, (size_t)(clause - plan->clauses) };
+}
+
+void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index)
+{
+        const struct clause *clause = find_clause(plan, kind, index);
+
+        if (clause)
+                cover(plan, step, clause);
+}
+
+void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind)
+{
+        for (size_t i = 0; i < plan->clause_count; i++)
+                if (plan->clauses[i].kind == kind)
+                        cover(plan, step, &plan->clauses[i]);
+}
+
+void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_staged)
+{
+        struct grant *grants = grow(plan, plan->grants, plan->grant_count, sizeof(*grants));
+
+        if (!grants)
+                return;
+        plan->grants = grants;
+        grants[plan->grant_count++] = (struct grant){ copy(plan, path), rights, is_staged };
+}
+
+void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)
+{
+        va_list arguments;
+
+        va_start(arguments, format);
+        for (size_t i = 0; i < plan->clause_count; i++) {
+                struct clause *clause = &plan->clauses[i];
+
+                if (clause->kind != kind || clause->index != index || clause->reason)
+                        continue;
+                if (vasprintf(&clause->reason, format, arguments) < 0) {
+                        clause->reason = NULL;
+                        plan->has_failed = true;
+                }
+                break;
+        }
+        va_end(arguments);
+}
+
+bool plan_is_held(const struct plan *plan, size_t clause)
+{
+        if (plan->clauses[clause].reason)
+                return false;
+        for (size_t i = 0; i < plan->cover_count; i++)
+                if (plan->covers[i].clause == clause)
+                        return true;
+        return false;
+}
+
+int plan_check(const struct plan *plan, bool is_best_effort, abatis_error *err)
+{
+        if (plan->has_failed)
+                return error_memory(err);
+        for (size_t i = 0; i < plan->clause_count && !is_best_effort; i++) {
+                const struct clause *clause = &plan->clauses[i];
+
+                if (plan_is_held(plan, i))
+                        continue;
+                return error_set(err, ABATIS_E_UNENFORCEABLE, "%s cannot be enforced: %s", clause->name,
+                                 clause->reason ? clause->reason : "this backend has no mechanism for it");
+        }
+        return 0;
+}

@@ -1,0 +1,130 @@
+/* plan.h: ordered steps, the clauses of the policy they enforce, and the check that no clause is left over. */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abatis.h"
+#include "base/text.h"
+#include "plan/host.h"
+#include "policy/policy.h"
+
+/* What the user was promised. Made from the policy alone, so that no backend can forget one. */
+enum clause_kind {
+        CLAUSE_READ,        /* only listed paths can be read */
+        CLAUSE_WRITE,       /* only listed trees can be changed */
+        CLAUSE_EXECUTE,     /* only listed paths can be executed */
+        CLAUSE_DENY,        /* one path, neither read nor written */
+        CLAUSE_PROTECT,     /* one path, not written */
+        CLAUSE_TMP,         /* /tmp is private */
+        CLAUSE_NETWORK,     /* the network mode */
+        CLAUSE_EXCEPTION,   /* network.connect, network.bind or network.unix */
+        CLAUSE_ABSTRACT,    /* other programs' abstract unix sockets are out of reach */
+        CLAUSE_COMMANDS,    /* only listed commands run */
+        CLAUSE_PRIVACY,     /* processes outside are invisible and untouchable */
+        CLAUSE_LIFETIME,    /* nothing outlives the job */
+        CLAUSE_IPC,         /* shared memory, queues and semaphores are private */
+        CLAUSE_DEVICES,     /* only harmless devices */
+        CLAUSE_TERMINAL,    /* no input can be pushed into the caller's terminal */
+        CLAUSE_PRIVILEGES,  /* no capability, no way to gain one */
+        CLAUSE_KERNEL,      /* system calls that no tool needs are refused */
+        CLAUSE_DESCRIPTORS, /* no inherited descriptor but 0, 1 and 2 */
+        CLAUSE_ENVIRONMENT, /* secrets filtered from the environment */
+        CLAUSE_LIMIT,       /* one limit */
+};
+
+struct clause {
+        enum clause_kind kind;
+        size_t index; /* of the rule or limit it stands for */
+        char *name;   /* owned: "filesystem.deny /home/u/.ssh" */
+        char *reason; /* owned: why nothing enforces it; NULL while something does */
+};
+
+/* In the order in which they are carried out: first by the init process, then by the command, then outside. */
+enum plan_op {
+        PLAN_NAMESPACES,
+        PLAN_MAP_IDS,
+        PLAN_STAGE,           /* a small tmpfs that holds /tmp, /dev/shm and the masks */
+        PLAN_READ_ONLY_WORLD, /* every mount: read-only, no setuid, no devices, private */
+        PLAN_NEW_ROOT,
+        PLAN_LINK,    /* path is a link to target in the new root */
+        PLAN_SHOW,    /* path, read-only; value 1: not executable */
+        PLAN_DEVICES, /* a handful of device nodes */
+        PLAN_TERMINALS,
+        PLAN_PRIVATE_SHM,
+        PLAN_PRIVATE_TMP,
+        PLAN_PROC,
+        PLAN_WRITABLE,
+        PLAN_PIN,     /* path cannot be renamed away, so what lies below stays where it is denied */
+        PLAN_PROTECT, /* path read-only inside a writable tree */
+        PLAN_HIDE,    /* path replaced by an empty mode-000 one; value is its enum path_kind */
+        PLAN_ENTER_ROOT,
+        PLAN_PRIVATE_IPC,
+        PLAN_SESSION,
+        PLAN_LIMIT, /* value is the enum limit */
+        PLAN_PRIVILEGES,
+        PLAN_LANDLOCK,
+        PLAN_SECCOMP, /* value is the enum network_mode */
+        PLAN_DESCRIPTORS,
+        PLAN_ENVIRONMENT,
+        PLAN_DEADLINE,
+        PLAN_OUTPUT,
+};
+
+struct step {
+        enum plan_op op;
+        char *path, *target; /* owned, may be NULL */
+        uint64_t value;
+};
+
+/* Landlock allows; what is not granted is refused. */
+enum grant_rights { GRANT_READ = 1, GRANT_WRITE = 2, GRANT_EXECUTE = 4, GRANT_DEVICE = 8 };
+
+struct grant {
+        char *path; /* owned; of a staged one, its name on the stage: "tmp", "root" */
+        unsigned rights;
+        bool is_staged;
+};
+
+struct plan {
+        const char *backend; /* static */
+        struct clause *clauses;
+        struct step *steps;
+        struct grant *grants;
+        struct strings absent; /* denied paths that do not exist: no grant may reach them if they appear */
+        struct cover {
+                size_t step, clause;
+        } * covers;
+        size_t clause_count, step_count, grant_count, cover_count;
+        bool has_failed; /* an allocation failed: builders are sticky */
+};
+
+struct plan *plan_new(const abatis_policy *policy, const char *backend);
+void plan_free(struct plan *plan);
+
+/* Each returns the new step's index. Strings are copied. */
+size_t plan_step(struct plan *plan, enum plan_op op, const char *path, uint64_t value);
+void plan_target(struct plan *plan, size_t step, const char *target);
+void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index);
+void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind);
+void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_staged);
+/* Says why a clause cannot be held; steps that cover it in part stay. */
+void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+enum { PLAN_NO_INDEX = 0 };
+
+/* The heart of the promise: a clause without a step, or with a reason, is an error unless the user asked otherwise. */
+int plan_check(const struct plan *plan, bool is_best_effort, abatis_error *err);
+bool plan_is_held(const struct plan *plan, size_t clause);
+
+/* print.c */
+int plan_print(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+               abatis_format format, char **out, abatis_error *err);
+int host_print(const abatis_host *host, abatis_format format, char **out, abatis_error *err);
+/* True when this machine can hold the default policy; wants the full probe. */
+bool host_is_ready(const abatis_host *host);
+const char *plan_op_name(enum plan_op op);
+
+#endif

@@ -1,0 +1,220 @@
+/* print.c: plans and host facts as text for people and JSON for programs. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "plan/plan.h"
+
+/* What each step is called, which mechanism it uses, and what it does. */
+static const struct op_text {
+        const char *name, *mechanism, *meaning;
+} op_texts[] = {
+        [PLAN_NAMESPACES] = { "namespaces", "PID namespace with its own init",
+                              "new namespaces; init is PID 1 and ends last" },
+        [PLAN_MAP_IDS] = { "map-ids", "user namespace", "the user is mapped to himself, nobody else exists" },
+        [PLAN_STAGE] = { "stage", "tmpfs", "a tmpfs for private directories and masks" },
+        [PLAN_READ_ONLY_WORLD] = { "read-only-world", "recursive read-only mount",
+                                   "every mount becomes read-only, nosuid, nodev and private" },
+        [PLAN_NEW_ROOT] = { "new-root", "new root", "an empty root; only what is shown next exists" },
+        [PLAN_LINK] = { "link", "new root", "the same symbolic link in the new root" },
+        [PLAN_SHOW] = { "show", "read-only bind mount", "readable" },
+        [PLAN_DEVICES] = { "devices", "nodev mounts", "null zero full random urandom tty, no other device" },
+        [PLAN_TERMINALS] = { "terminals", "private devpts", "pseudo terminals of its own" },
+        [PLAN_PRIVATE_SHM] = { "private-shm", "tmpfs", "an empty /dev/shm" },
+        [PLAN_PRIVATE_TMP] = { "private-tmp", "tmpfs", "an empty /tmp that goes with the job" },
+        [PLAN_PROC] = { "proc", "private read-only /proc", "a /proc that knows only the job's processes" },
+        [PLAN_WRITABLE] = { "writable", "bind mount", "writable" },
+        [PLAN_PIN] = { "pin", "bind mount", "cannot be moved away" },
+        [PLAN_PROTECT] = { "protect", "read-only bind mount", "readable, not writable" },
+        [PLAN_HIDE] = { "hide", "mount mask (mode 000, read-only)", "neither readable nor writable" },
+        [PLAN_ENTER_ROOT] = { "enter-root", "pivot_root", "the old root goes out of reach" },
+        [PLAN_PRIVATE_IPC] = { "private-ipc", "IPC namespace", "System V and POSIX queues of its own" },
+        [PLAN_SESSION] = { "session", "own session without terminal", "a new session and process group" },
+        [PLAN_LIMIT] = { "limit", "rlimit", "a limit of the kernel" },
+        [PLAN_PRIVILEGES] = { "privileges", "no capabilities, no_new_privs",
+                              "no capability, none to gain, securebits locked" },
+        [PLAN_LANDLOCK] = { "landlock", "Landlock", "only granted paths; other processes out of reach" },
+        [PLAN_SECCOMP] = { "seccomp", "seccomp filter", "system calls and socket families that are refused" },
+        [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
+        [PLAN_ENVIRONMENT] = { "environment", "environment filter",
+                               "variables that look secret are left out" },
+        [PLAN_DEADLINE] = { "deadline", "supervisor", "the whole tree is killed when the time is over" },
+        [PLAN_OUTPUT] = { "output", "supervisor", "output over the limit is dropped and counted" },
+};
+
+const char *plan_op_name(enum plan_op op)
+{
+        return op_texts[op].name;
+}
+
+static bool is_covered_by(const struct plan *plan, size_t clause, size_t step)
+{
+        for (size_t i = 0; i < plan->cover_count; i++)
+                if (plan->covers[i].clause == clause && plan->covers[i].step == step)
+                        return true;
+        return false;
+}
+
+static json_t *clause_to_json(const struct plan *plan, size_t index)
+{
+        const struct clause *clause = &plan->clauses[index];
+        json_t *by = json_array();
+
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (is_covered_by(plan, index, i))
+                        json_array_append_new(by, json_string(op_texts[plan->steps[i].op].mechanism));
+        return json_pack("{s:o, s:b, s:o, s:o}", "clause", json_from_string(clause->name), "enforced",
+                         plan_is_held(plan, index), "by", by, "reason", json_from_string(clause->reason));
+}
+
+static int print_plan_json(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+                           char **out, abatis_error *err)
+{
+        json_t *clauses = json_array(), *steps = json_array(), *grants = json_array();
+
+        for (size_t i = 0; i < plan->clause_count; i++)
+                json_array_append_new(clauses, clause_to_json(plan, i));
+        for (size_t i = 0; i < plan->step_count; i++) {
+                const struct step *step = &plan->steps[i];
+
+                json_array_append_new(steps,
+                                      json_pack("{s:s, s:o, s:s, s:s}", "step", op_texts[step->op].name,
+                                                "path", json_from_string(step->path), "mechanism",
+                                                op_texts[step->op].mechanism, "meaning",
+                                                op_texts[step->op].meaning));
+        }
+        for (size_t i = 0; i < plan->grant_count; i++) {
+                const struct grant *grant = &plan->grants[i];
+
+                json_array_append_new(grants,
+                                      json_pack("{s:o, s:b, s:b, s:b}", "path", json_from_string(grant->path),
+                                                "read", !!(grant->rights & GRANT_READ), "write",
+                                                !!(grant->rights & GRANT_WRITE), "execute",
+                                                !!(grant->rights & GRANT_EXECUTE)));
+        }
+        return json_to_text(json_pack("{s:s, s:o, s:s, s:s, s:i, s:o, s:o, s:o}", "preset", policy->preset,
+                                      "workspace", json_from_string(policy->workspace), "backend",
+                                      plan->backend, "kernel", host->kernel, "landlock_abi",
+                                      host->landlock_abi, "clauses", clauses, "steps", steps, "landlock",
+                                      grants),
+                            JSON_INDENT(2), out, err);
+}
+
+static void add_held_by(struct text *text, const struct plan *plan, size_t clause)
+{
+        const char *last = "";
+        bool is_first = true;
+
+        for (size_t i = 0; i < plan->step_count; i++) {
+                const char *mechanism = op_texts[plan->steps[i].op].mechanism;
+
+                if (!is_covered_by(plan, clause, i) || !strcmp(mechanism, last))
+                        continue;
+                text_addf(text, "%s%s", is_first ? "" : " + ", mechanism);
+                is_first = false;
+                last = mechanism;
+        }
+        if (plan->clauses[clause].reason)
+                text_addf(text, "%sNOT ENFORCED: %s", is_first ? "" : "; ", plan->clauses[clause].reason);
+        else if (is_first)
+                text_add(text, "NOT ENFORCED");
+}
+
+static int print_plan_text(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+                           char **out, abatis_error *err)
+{
+        OWN_TEXT struct text text = { 0 };
+
+        text_addf(&text, "preset %s, workspace %s\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n",
+                  policy->preset, policy->workspace, plan->backend, host->kernel, host->landlock_abi);
+        for (size_t i = 0; i < plan->clause_count; i++) {
+                text_addf(&text, "  %-38s ", plan->clauses[i].name);
+                add_held_by(&text, plan, i);
+                text_add(&text, "\n");
+        }
+        text_add(&text, "\nsteps\n");
+        for (size_t i = 0; i < plan->step_count; i++) {
+                const struct op_text *op = &op_texts[plan->steps[i].op];
+                const char *path = plan->steps[i].path;
+
+                text_addf(&text, "  %2zu %-16s %s%s%s\n", i + 1, op->name, path ? path : "", path ? ": " : "",
+                          op->meaning);
+        }
+        text_add(&text, "\nlandlock grants\n");
+        for (size_t i = 0; i < plan->grant_count; i++) {
+                const struct grant *grant = &plan->grants[i];
+
+                text_addf(&text, "  %s%s%s%s %s%s\n", grant->rights & GRANT_READ ? "r" : "-",
+                          grant->rights & GRANT_WRITE ? "w" : "-", grant->rights & GRANT_EXECUTE ? "x" : "-",
+                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_staged ? "(private) /" : "",
+                          grant->path);
+        }
+        for (size_t i = 0; i < plan->absent.count; i++)
+                text_addf(&text, "  ---- %s, should it appear\n", plan->absent.items[i]);
+        return text_take(&text, out, err);
+}
+
+int plan_print(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+               abatis_format format, char **out, abatis_error *err)
+{
+        switch (format) {
+        case ABATIS_TEXT:
+                return print_plan_text(plan, policy, host, out, err);
+        case ABATIS_JSON:
+                return print_plan_json(plan, policy, host, out, err);
+        }
+        return error_set(err, ABATIS_E_INVALID, "unknown format");
+}
+
+bool host_is_ready(const abatis_host *host)
+{
+        for (unsigned i = 0; i < host->finding_count; i++)
+                if (host->findings[i].is_required && !host->findings[i].is_available)
+                        return false;
+        return host->namespaces != NAMESPACES_NONE;
+}
+
+static int print_host_json(const abatis_host *host, char **out, abatis_error *err)
+{
+        static const char *const modes[] = { "none", "user", "root" };
+        json_t *findings = json_array();
+
+        for (unsigned i = 0; i < host->finding_count; i++) {
+                const struct host_finding *finding = &host->findings[i];
+
+                json_array_append_new(findings,
+                                      json_pack("{s:s, s:b, s:b, s:o}", "name", finding->name, "available",
+                                                finding->is_available, "required", finding->is_required,
+                                                "detail", json_from_string(finding->detail)));
+        }
+        return json_to_text(json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:o}", "kernel", host->kernel,
+                                      "machine", host->machine, "landlock_abi", host->landlock_abi,
+                                      "landlock_errata", (int)host->landlock_errata, "namespaces",
+                                      modes[host->namespaces], "ready", host_is_ready(host), "findings",
+                                      findings),
+                            JSON_INDENT(2), out, err);
+}
+
+int host_print(const abatis_host *host, abatis_format format, char **out, abatis_error *err)
+{
+        OWN_TEXT struct text text = { 0 };
+
+        if (format == ABATIS_JSON)
+                return print_host_json(host, out, err);
+        text_addf(&text, "Linux %s on %s\n", host->kernel, host->machine);
+        for (unsigned i = 0; i < host->finding_count; i++) {
+                const struct host_finding *finding = &host->findings[i];
+
+                text_addf(&text, "  %-3s %-20s %s\n",
+                          finding->is_available  ? "yes"
+                          : finding->is_required ? "NO"
+                                                 : "no",
+                          finding->name, finding->detail);
+        }
+        text_add(&text, host_is_ready(host) ? "This machine holds the default policy.\n"
+                                            : "This machine cannot hold the default policy.\n");
+        return text_take(&text, out, err);
+}

@@ -1,0 +1,143 @@
+/* environment.c: the environment a command gets: everything but what looks like a secret or steers the loader. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "policy/policy.h"
+
+/* Matched without regard to case; `*` stands for any run of characters. */
+static const char *const filtered[] = {
+        "*_API_KEY",
+        "*APIKEY*",
+        "*_KEY",
+        "*_TOKEN",
+        "*_TOKEN_*",
+        "TOKEN",
+        "*SECRET*",
+        "*PASSWORD*",
+        "*PASSWD*",
+        "*PASSPHRASE*",
+        "*_PASS",
+        "*_PWD",
+        "*CREDENTIAL*",
+        "*PRIVATE_KEY*",
+        "*ACCESS_KEY*",
+        "*_AUTH",
+        "*_COOKIE",
+        "AWS_*",
+        "AZURE_*",
+        "GH_*",
+        "VAULT_*",
+        "KUBECONFIG",
+        "DOCKER_HOST",
+        "DOCKER_AUTH_CONFIG",
+        "DATABASE_URL",
+        "*_DATABASE_URL",
+        "REDIS_URL",
+        "MONGODB_URI",
+        "*_DSN",
+        "*CONNECTION_STRING*",
+        "*_WEBHOOK_URL",
+        /* ways to somebody else's process */
+        "SSH_AUTH_SOCK",
+        "SSH_AGENT_PID",
+        "GPG_AGENT_INFO",
+        "DBUS_*",
+        "XDG_RUNTIME_DIR",
+        "GNOME_KEYRING_*",
+        "XAUTHORITY",
+        /* what steers the loader or a shell before its first line */
+        "LD_*",
+        "GCONV_PATH",
+        "BASH_ENV",
+        "ENV",
+        "BASH_FUNC_*",
+        "GLIBC_TUNABLES",
+};
+
+static bool matches(const char *pattern, const char *name, size_t length)
+{
+        for (; *pattern; pattern++) {
+                if (*pattern == '*') {
+                        for (size_t skip = 0; skip <= length; skip++)
+                                if (matches(pattern + 1, name + skip, length - skip))
+                                        return true;
+                        return false;
+                }
+                if (!length || *pattern != toupper((unsigned char)*name))
+                        return false;
+                name++;
+                length--;
+        }
+        return !length;
+}
+
+bool environment_is_secret(const char *name, size_t length)
+{
+        for (size_t i = 0; i < sizeof(filtered) / sizeof(*filtered); i++)
+                if (matches(filtered[i], name, length))
+                        return true;
+        return false;
+}
+
+/* The user's word on a variable: NAME passes it, NAME=VALUE replaces it. NULL when there is none. */
+static const char *find_request(const abatis_policy *policy, const char *name, size_t length)
+{
+        const char *found = NULL;
+
+        for (size_t i = 0; i < policy->environment.count; i++) {
+                const char *item = policy->environment.items[i];
+
+                if (strcspn(item, "=") == length && !memcmp(item, name, length))
+                        found = item;
+        }
+        return found;
+}
+
+/* A temporary directory that does not exist inside would break every mktemp. */
+static bool is_hidden_tmp(const abatis_policy *policy, const char *entry)
+{
+        bool is_allowed;
+
+        if (strncmp(entry, "TMPDIR=/", 8))
+                return false;
+        policy_decide(policy, ABATIS_WRITE, entry + 7, &is_allowed);
+        return !is_allowed && !(policy->has_private_tmp && !strcmp(entry + 7, "/tmp"));
+}
+
+static bool is_passed(const abatis_policy *policy, const char *entry)
+{
+        size_t length = strcspn(entry, "=");
+        const char *request = find_request(policy, entry, length);
+
+        if (request)
+                return !request[length];
+        return entry[length] && !environment_is_secret(entry, length) && !is_hidden_tmp(policy, entry);
+}
+
+int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
+                       abatis_error *err)
+{
+        size_t count = 0, kept = 0;
+        const char **list;
+
+        while (envp[count])
+                count++;
+        list = calloc(count + policy->environment.count + 1, sizeof(*list));
+        if (!list)
+                return error_memory(err);
+        for (size_t i = 0; i < count; i++)
+                if (is_passed(policy, envp[i]))
+                        list[kept++] = envp[i];
+        for (size_t i = 0; i < policy->environment.count; i++) {
+                const char *item = policy->environment.items[i];
+
+                /* A name that was set twice gets the last value. */
+                if (strchr(item, '=') && find_request(policy, item, strcspn(item, "=")) == item)
+                        list[kept++] = item;
+        }
+        *out = list;
+        return 0;
+}

@@ -1,0 +1,432 @@
+/* preset.c: the built-in policies, as tables, and how one becomes rules for this user and workspace. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "policy/policy.h"
+
+/* What a development command has no business reading, relative to the home directory. Existing ones are denied. */
+static const char *const secrets[] = {
+        /* keys and password stores */
+        ".ssh",
+        ".gnupg",
+        ".password-store",
+        ".local/share/keyrings",
+        ".local/share/kwalletd",
+        ".config/op",
+        ".config/Bitwarden",
+        ".config/Bitwarden CLI",
+        ".config/1Password",
+        ".config/keepassxc",
+        ".vault-token",
+        ".netrc",
+        ".authinfo",
+        ".authinfo.gpg",
+        ".age",
+        ".config/sops",
+        /* cloud and cluster */
+        ".aws",
+        ".azure",
+        ".config/gcloud",
+        ".boto",
+        ".s3cfg",
+        ".oci",
+        ".kube",
+        ".docker",
+        ".config/doctl",
+        ".config/hcloud",
+        ".config/rclone",
+        ".config/fly",
+        ".fly",
+        ".config/heroku",
+        ".terraform.d",
+        ".terraformrc",
+        ".databrickscfg",
+        ".snowflake",
+        ".config/containers/auth.json",
+        /* forges, registries, databases */
+        ".git-credentials",
+        ".config/git/credentials",
+        ".config/gh",
+        ".config/hub",
+        ".config/glab-cli",
+        ".npmrc",
+        ".yarnrc.yml",
+        ".pypirc",
+        ".cargo/credentials",
+        ".cargo/credentials.toml",
+        ".gem/credentials",
+        ".m2/settings.xml",
+        ".m2/settings-security.xml",
+        ".gradle/gradle.properties",
+        ".composer/auth.json",
+        ".config/composer/auth.json",
+        ".nuget/NuGet",
+        ".pgpass",
+        ".my.cnf",
+        ".cache/huggingface/token",
+        /* browsers and messengers */
+        ".mozilla",
+        ".thunderbird",
+        ".config/google-chrome",
+        ".config/chromium",
+        ".config/BraveSoftware",
+        ".config/microsoft-edge",
+        ".config/vivaldi",
+        ".config/opera",
+        ".config/Signal",
+        ".config/Slack",
+        ".config/discord",
+        "snap/firefox",
+        "snap/chromium",
+        ".var/app",
+        /* agents */
+        ".claude",
+        ".claude.json",
+        ".config/claude",
+        ".config/Claude",
+        ".codex",
+        ".gemini",
+        ".cursor",
+        ".continue",
+        ".aider.conf.yml",
+        ".config/github-copilot",
+        ".config/goose",
+        ".config/opencode",
+        ".local/share/opencode",
+        ".local/share/goose",
+        ".openclaw",
+        ".config/openai",
+        ".openai",
+        ".anthropic",
+        /* what was typed */
+        ".bash_history",
+        ".zsh_history",
+        ".python_history",
+        ".node_repl_history",
+        ".psql_history",
+        ".mysql_history",
+};
+
+/* Root owns these and needs no capability to read them; for anybody else the file modes already refuse. */
+static const char *const root_secrets[] = { "/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-" };
+
+/* Sockets behind which something runs commands for the caller, outside every sandbox. */
+static const char *const control_sockets[] = {
+        "/run/user",
+        "/run/dbus",
+        "/run/docker.sock",
+        "/run/docker",
+        "/run/containerd",
+        "/run/podman",
+        "/run/crio",
+        "/run/libvirt",
+        "/run/snapd.socket",
+        "/run/lxd",
+        "/run/incus",
+        "/run/systemd/private",
+        "/var/lib/lxd/unix.socket",
+        "/var/lib/incus/unix.socket",
+};
+
+/* `strict` shows these and nothing else. */
+static const char *const system_reads[] = { "/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+                                            "/libx32", "/etc", "/opt",  "/nix", "/gnu" };
+
+/* `guard` keeps these from being written. */
+static const char *const system_protects[] = { "/bin",     "/sbin",        "/usr/bin",   "/usr/sbin",
+                                               "/usr/lib", "/usr/libexec", "/usr/lib32", "/usr/lib64",
+                                               "/lib",     "/lib32",       "/lib64",     "/etc",
+                                               "/boot",    "/proc",        "/sys",       "/dev" };
+
+static const struct preset {
+        const char *name, *origin;
+        bool reads_all, writes_workspace, has_private_tmp, denies_secrets, denies_data_root, is_guard;
+        enum git_treatment git;
+        enum network_mode network;
+} presets[] = {
+        { .name = "dev",
+          .origin = "preset dev",
+          .reads_all = true,
+          .writes_workspace = true,
+          .has_private_tmp = true,
+          .denies_secrets = true,
+          .git = GIT_PROTECTED,
+          .network = NETWORK_DENY },
+        { .name = "tool",
+          .origin = "preset tool",
+          .reads_all = true,
+          .writes_workspace = true,
+          .has_private_tmp = true,
+          .denies_data_root = true,
+          .git = GIT_DENIED,
+          .network = NETWORK_DENY },
+        { .name = "mcp",
+          .origin = "preset mcp",
+          .reads_all = true,
+          .has_private_tmp = true,
+          .denies_data_root = true,
+          .git = GIT_DENIED,
+          .network = NETWORK_ALLOW },
+        { .name = "strict",
+          .origin = "preset strict",
+          .writes_workspace = true,
+          .has_private_tmp = true,
+          .denies_secrets = true,
+          .git = GIT_PROTECTED,
+          .network = NETWORK_DENY },
+        { .name = "guard",
+          .origin = "preset guard",
+          .reads_all = true,
+          .is_guard = true,
+          .network = NETWORK_ALLOW },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct preset *find_preset(const char *name)
+{
+        for (size_t i = 0; i < COUNT(presets); i++)
+                if (!strcmp(presets[i].name, name))
+                        return &presets[i];
+        return NULL;
+}
+
+/* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
+static char *account_home(void)
+{
+        char line[1024], wanted[16];
+        char *home = NULL;
+        FILE *file = fopen("/etc/passwd", "re");
+
+        if (!file)
+                return NULL;
+        snprintf(wanted, sizeof(wanted), "%u", getuid());
+        while (!home && fgets(line, sizeof(line), file)) {
+                char *at = line, *fields[7] = { 0 };
+
+                for (size_t i = 0; i < COUNT(fields) && at; i++)
+                        fields[i] = strsep(&at, ":\n");
+                if (fields[6] && !strcmp(fields[2], wanted) && *fields[5] == '/')
+                        home = strdup(fields[5]);
+        }
+        fclose(file);
+        return home;
+}
+
+/* Resolves an option that names a directory; the result is owned. */
+static int resolve_directory(const char *what, const char *path, char **out, abatis_error *err)
+{
+        OWN_FREE char *real = realpath(path, NULL);
+        struct stat status;
+
+        if (!real)
+                return error_os(err, errno, "%s '%s'", what, path);
+        if (strchr(real, '\n'))
+                return error_set(err, ABATIS_E_INVALID, "%s '%s' has a newline in it", what, real);
+        if (stat(real, &status) < 0)
+                return error_os(err, errno, "%s '%s'", what, path);
+        if (!S_ISDIR(status.st_mode))
+                return error_set(err, ABATIS_E_INVALID, "%s '%s' is not a directory", what, path);
+        *out = take_pointer(real);
+        return 0;
+}
+
+static int find_homes(abatis_policy *policy, abatis_error *err)
+{
+        const char *from_environment = getenv("HOME");
+        OWN_FREE char *account = account_home();
+        const char *candidates[2] = { from_environment, account };
+        size_t found = 0;
+
+        for (size_t i = 0; i < 2; i++) {
+                char *real = NULL;
+
+                if (!candidates[i] || *candidates[i] != '/')
+                        continue;
+                real = realpath(candidates[i], NULL);
+                if (!real && errno != ENOENT && errno != EACCES && errno != ENOTDIR)
+                        return error_os(err, errno, "home directory '%s'", candidates[i]);
+                /* A home of "/" (system accounts) would turn every path into one below home. */
+                if (!real || !real[1] || (found && !strcmp(real, policy->homes[0]))) {
+                        free(real);
+                        continue;
+                }
+                policy->homes[found++] = real;
+        }
+        return 0;
+}
+
+static int add_existing(abatis_policy *policy, enum rule_kind kind, const char *const *paths, size_t count,
+                        const char *origin, abatis_error *err)
+{
+        for (size_t i = 0; i < count; i++) {
+                struct stat status;
+                int r;
+
+                if (lstat(paths[i], &status) < 0)
+                        continue;
+                r = policy_add_rule(policy, kind, paths[i], origin, err);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static bool is_system_path(const char *path)
+{
+        for (size_t i = 0; i < COUNT(system_protects); i++)
+                if (!strcmp(path, system_protects[i]))
+                        return true;
+        return false;
+}
+
+/* Everything but the system is writable: each directory of the root by itself, not the root, whose entries (the link
+ * /bin, say) could then be replaced. */
+static int open_world(abatis_policy *policy, const char *origin, abatis_error *err)
+{
+        DIR *root = opendir("/");
+        struct dirent *entry;
+        int r = root ? 0 : error_os(err, errno, "cannot list '/'");
+
+        while (!r && (entry = readdir(root))) {
+                char path[sizeof(entry->d_name) + 1];
+                struct stat status;
+
+                snprintf(path, sizeof(path), "/%s", entry->d_name);
+                if (*entry->d_name == '.' || is_system_path(path) || strchr(path, '\n') ||
+                    lstat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+                        continue;
+                r = policy_add_rule(policy, RULE_WRITE, path, origin, err);
+        }
+        if (root)
+                closedir(root);
+        return r;
+}
+
+static int deny_secrets(abatis_policy *policy, const char *home, const char *origin, abatis_error *err)
+{
+        OWN_FD int directory = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        if (directory < 0)
+                return error_os(err, errno, "home directory '%s'", home);
+        for (size_t i = 0; i < COUNT(secrets); i++) {
+                OWN_FREE char *path = NULL;
+                struct stat status;
+                int r;
+
+                if (fstatat(directory, secrets[i], &status, AT_SYMLINK_NOFOLLOW) < 0) {
+                        if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+                                continue;
+                        return error_os(err, errno, "cannot examine '%s/%s'", home, secrets[i]);
+                }
+                path = path_join(home, secrets[i]);
+                if (!path)
+                        return error_memory(err);
+                r = policy_add_rule(policy, RULE_DENY, path, origin, err);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int deny_below(abatis_policy *policy, const char *directory, const char *name, const char *origin,
+                      abatis_error *err)
+{
+        OWN_FREE char *path = path_join(directory, name);
+
+        return path ? policy_add_rule(policy, RULE_DENY, path, origin, err) : error_memory(err);
+}
+
+/* The agent's own files: `tool` and `mcp` deny the whole directory, `guard` what must not leak or change. */
+static int add_data_rules(abatis_policy *policy, const struct preset *preset,
+                          const abatis_policy_options *options, abatis_error *err)
+{
+        OWN_FREE char *data = NULL, *config = NULL;
+        int r;
+
+        if (options->data) {
+                r = resolve_directory("data directory", options->data, &data, err);
+                if (!r && preset->denies_data_root)
+                        r = policy_add_rule(policy, RULE_DENY, data, preset->origin, err);
+                if (!r && preset->is_guard)
+                        r = deny_below(policy, data, "data", preset->origin, err);
+                if (!r && preset->is_guard)
+                        r = deny_below(policy, data, "config.toml", preset->origin, err);
+                if (r < 0)
+                        return r;
+        }
+        if (!options->config)
+                return 0;
+        config = realpath(options->config, NULL);
+        if (!config)
+                return error_os(err, errno, "configuration file '%s'", options->config);
+        return policy_add_rule(policy, RULE_DENY, config, preset->origin, err);
+}
+
+static int add_secret_rules(abatis_policy *policy, const struct preset *preset, abatis_error *err)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < 2 && policy->homes[i] && !r; i++)
+                r = deny_secrets(policy, policy->homes[i], preset->origin, err);
+        if (!r && !geteuid())
+                r = add_existing(policy, RULE_DENY, root_secrets, COUNT(root_secrets), preset->origin, err);
+        return r;
+}
+
+int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err)
+{
+        return add_existing(policy, RULE_DENY, control_sockets, COUNT(control_sockets), "control sockets",
+                            err);
+}
+
+int preset_apply(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err)
+{
+        const struct preset *preset = find_preset(options->preset ? options->preset : "dev");
+        int r;
+
+        if (!preset)
+                return error_set(err, ABATIS_E_INVALID,
+                                 "preset '%s' does not exist; there are "
+                                 "dev, tool, mcp, strict, guard",
+                                 options->preset);
+        policy->preset = preset->name;
+        policy->reads_all = preset->reads_all;
+        policy->executes_all = preset->reads_all;
+        policy->reaches_control_sockets = preset->is_guard;
+        policy->has_private_tmp = preset->has_private_tmp;
+        policy->network = preset->network;
+
+        r = resolve_directory("workspace", options->workspace ? options->workspace : ".", &policy->workspace,
+                              err);
+        if (!r && !policy->workspace[1] && preset->writes_workspace)
+                r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");
+        if (!r)
+                r = find_homes(policy, err);
+        if (!r && !preset->reads_all)
+                r = add_existing(policy, RULE_EXECUTE, system_reads, COUNT(system_reads), preset->origin,
+                                 err);
+        if (!r && !preset->reads_all)
+                r = policy_add_rule(policy, RULE_EXECUTE, policy->workspace, preset->origin, err);
+        if (!r && preset->writes_workspace)
+                r = policy_add_rule(policy, RULE_WRITE, policy->workspace, preset->origin, err);
+        if (!r && preset->is_guard)
+                r = open_world(policy, preset->origin, err);
+        if (!r && preset->is_guard)
+                r = add_existing(policy, RULE_PROTECT, system_protects, COUNT(system_protects),
+                                 preset->origin, err);
+        if (!r && preset->denies_secrets)
+                r = add_secret_rules(policy, preset, err);
+        if (!r)
+                r = add_data_rules(policy, preset, options, err);
+        return r < 0 ? r : git_add_rules(policy, preset->git, preset->origin, err);
+}

@@ -1,0 +1,397 @@
+/* filter_linux.c: the seccomp filter as a balanced tree over ranges of system call numbers.
+ *
+ * The kernel evaluates a new filter once for every system call number, so loading costs what one decision walks: a
+ * tree of ranges needs seven comparisons where a list needs a hundred. Everything here is decided on values; nothing
+ * that a pointer leads to is looked at, since the caller could change it afterwards. */
+#define _GNU_SOURCE
+#include "run/filter_linux.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/error.h"
+
+#if defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#endif
+
+/* The last system call whose effect was considered (file_setattr, Linux 6.17). Newer ones, and x32's, do not exist
+ * inside: programs fall back, and a new way to mount or to reach a process cannot open a hole here. */
+enum { LAST_KNOWN = 469 };
+
+enum verdict {
+        ALLOW,
+        REFUSE,      /* EPERM */
+        ABSENT,      /* ENOSYS: programs have a way around */
+        CHECK_CLONE, /* no new namespaces */
+        CHECK_UNSHARE,
+        CHECK_IOCTL, /* no input pushed into a terminal */
+        CHECK_SOCKET,
+        CHECK_SOCKETPAIR,
+        CHECK_MODE_1, /* no setuid or setgid bit in this argument */
+        CHECK_MODE_2,
+        CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
+        CHECK_OPEN_2,
+};
+
+struct entry {
+        int number;
+        enum verdict verdict;
+};
+
+/* What no tool needs. A number that this architecture or its headers lack is left out or written as a number: those
+ * above 423 are the same everywhere. */
+static const struct entry entries[] = {
+        /* mounts and roots */
+        { SYS_mount, REFUSE },
+        { SYS_umount2, REFUSE },
+        { SYS_pivot_root, REFUSE },
+        { SYS_chroot, REFUSE },
+        { 428 /* open_tree */, REFUSE },
+        { 429 /* move_mount */, REFUSE },
+        { 430 /* fsopen */, REFUSE },
+        { 431 /* fsconfig */, REFUSE },
+        { 432 /* fsmount */, REFUSE },
+        { 433 /* fspick */, REFUSE },
+        { 442 /* mount_setattr */, REFUSE },
+        { 443 /* quotactl_fd */, REFUSE },
+        { 457 /* statmount */, ABSENT },
+        { 458 /* listmount */, ABSENT },
+        { 467 /* open_tree_attr */, REFUSE },
+        { SYS_quotactl, REFUSE },
+        { SYS_swapon, REFUSE },
+        { SYS_swapoff, REFUSE },
+        { SYS_fanotify_init, REFUSE },
+        { SYS_open_by_handle_at, REFUSE },
+        { SYS_acct, REFUSE },
+        /* namespaces */
+        { SYS_setns, REFUSE },
+        { SYS_unshare, CHECK_UNSHARE },
+        { SYS_clone, CHECK_CLONE },
+        { 435 /* clone3: its flags lie in memory */, ABSENT },
+        { SYS_sethostname, REFUSE },
+        { SYS_setdomainname, REFUSE },
+        /* the kernel itself */
+        { SYS_init_module, REFUSE },
+        { SYS_finit_module, REFUSE },
+        { SYS_delete_module, REFUSE },
+        { SYS_kexec_load, REFUSE },
+#ifdef SYS_kexec_file_load
+        { SYS_kexec_file_load, REFUSE },
+#endif
+        { SYS_reboot, REFUSE },
+        { SYS_settimeofday, REFUSE },
+        { SYS_clock_settime, REFUSE },
+        { SYS_syslog, REFUSE },
+        { SYS_bpf, REFUSE },
+        { SYS_perf_event_open, REFUSE },
+        { SYS_userfaultfd, REFUSE },
+        { SYS_lookup_dcookie, REFUSE },
+        { SYS_nfsservctl, REFUSE },
+        { SYS_vhangup, REFUSE },
+        { 460 /* lsm_set_self_attr */, REFUSE },
+#ifdef SYS_iopl
+        { SYS_iopl, REFUSE },
+        { SYS_ioperm, REFUSE },
+        { SYS_modify_ldt, REFUSE },
+        { SYS_uselib, REFUSE },
+        { SYS_sysfs, REFUSE },
+#endif
+        /* keys of the session, which outlives the sandbox */
+        { SYS_add_key, REFUSE },
+        { SYS_request_key, REFUSE },
+        { SYS_keyctl, REFUSE },
+        /* io_uring does its work past this filter */
+        { 425 /* io_uring_setup */, ABSENT },
+        { 426 /* io_uring_enter */, ABSENT },
+        { 427 /* io_uring_register */, ABSENT },
+        /* other processes */
+        { SYS_kcmp, REFUSE },
+        { 438 /* pidfd_getfd */, REFUSE },
+        /* terminals */
+        { SYS_ioctl, CHECK_IOCTL },
+        /* a setuid file left in the workspace would act for whoever ran the sandbox */
+        { SYS_fchmod, CHECK_MODE_1 },
+        { SYS_fchmodat, CHECK_MODE_2 },
+        { 452 /* fchmodat2 */, CHECK_MODE_2 },
+        { SYS_mknodat, CHECK_MODE_2 },
+        { SYS_openat, CHECK_OPEN_2 },
+        { 437 /* openat2: its mode lies in memory */, ABSENT },
+#ifdef SYS_open
+        { SYS_open, CHECK_OPEN_1 },
+        { SYS_creat, CHECK_MODE_1 },
+        { SYS_chmod, CHECK_MODE_1 },
+        { SYS_mknod, CHECK_MODE_1 },
+#endif
+        /* sockets */
+        { SYS_socket, CHECK_SOCKET },
+        { SYS_socketpair, CHECK_SOCKETPAIR },
+        { LAST_KNOWN + 1, ABSENT },
+};
+
+#define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
+
+/* From `start` up to the next range's start. */
+struct range {
+        unsigned start;
+        enum verdict verdict;
+};
+
+struct builder {
+        struct filter *filter;
+        enum network_mode network;
+        bool is_full;
+};
+
+static void emit(struct builder *builder, unsigned short code, unsigned k, unsigned char jt, unsigned char jf)
+{
+        struct filter *filter = builder->filter;
+
+        if (filter->length == FILTER_MAX) {
+                builder->is_full = true;
+                return;
+        }
+        filter->code[filter->length++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+static void emit_return(struct builder *builder, unsigned value)
+{
+        emit(builder, BPF_RET | BPF_K, value, 0, 0);
+}
+
+static void emit_allow(struct builder *builder)
+{
+        emit_return(builder, SECCOMP_RET_ALLOW);
+}
+
+static void emit_refuse(struct builder *builder)
+{
+        emit_return(builder, SECCOMP_RET_ERRNO | EPERM);
+}
+
+/* The low half of an argument: the kernel itself looks at no more of the values checked here, and a comparison of
+ * all 64 bits would let a caller pass by setting the upper ones. */
+static void emit_load(struct builder *builder, unsigned argument)
+{
+        emit(builder, BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * argument,
+             0, 0);
+}
+
+static void emit_refuse_bits(struct builder *builder, unsigned argument, unsigned bits)
+{
+        emit_load(builder, argument);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+        emit_refuse(builder);
+        emit_allow(builder);
+}
+
+static void emit_ioctl(struct builder *builder)
+{
+        static const unsigned refused[] = {
+                0x5412 /* TIOCSTI */,  0x541c /* TIOCLINUX */,   0x541d /* TIOCCONS */,
+                0x5423 /* TIOCSETD */, 0x5437 /* TIOCVHANGUP */,
+        };
+        unsigned count = sizeof(refused) / sizeof(*refused);
+
+        emit_load(builder, 1);
+        for (unsigned i = 0; i < count; i++)
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(count - i), 0);
+        emit_allow(builder);
+        emit_refuse(builder);
+}
+
+static void emit_open(struct builder *builder, unsigned flags_argument)
+{
+        emit_load(builder, flags_argument);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 0x40 /* O_CREAT */ | 0x400000 /* O_TMPFILE */, 1, 0);
+        emit_allow(builder);
+        emit_refuse_bits(builder, flags_argument + 1, 06000);
+}
+
+/* Stream and datagram, over TCP and UDP: no raw, no SCTP, no MPTCP. */
+static void emit_internet_socket(struct builder *builder)
+{
+        emit_load(builder, 1);
+        emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
+        emit_refuse(builder);
+        emit_load(builder, 2);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 6, 2, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 17, 1, 0);
+        emit_refuse(builder);
+        emit_allow(builder);
+}
+
+static void emit_socket(struct builder *builder)
+{
+        switch (builder->network) {
+        case NETWORK_DENY:
+        case NETWORK_LIST:
+                emit_refuse(builder);
+                return;
+        case NETWORK_UNIX_ONLY:
+                emit_load(builder, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1);
+                emit_allow(builder);
+                emit_refuse(builder);
+                return;
+        case NETWORK_ALLOW:
+                emit_load(builder, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 3, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 7, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 6, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 4);
+                emit_allow(builder);
+                emit_load(builder, 2);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0 /* NETLINK_ROUTE */, 0, 1);
+                emit_allow(builder);
+                emit_refuse(builder);
+                emit_internet_socket(builder);
+                return;
+        }
+}
+
+/* A datagram pair can be aimed at any socket by giving an address; a stream cannot. */
+static void emit_socketpair(struct builder *builder)
+{
+        if (builder->network != NETWORK_DENY) {
+                emit_allow(builder);
+                return;
+        }
+        emit_load(builder, 1);
+        emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_SEQPACKET, 1, 0);
+        emit_refuse(builder);
+        emit_allow(builder);
+}
+
+static void emit_verdict(struct builder *builder, enum verdict verdict)
+{
+        const unsigned namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
+        switch (verdict) {
+        case ALLOW:
+                emit_allow(builder);
+                return;
+        case REFUSE:
+                emit_refuse(builder);
+                return;
+        case ABSENT:
+                emit_return(builder, SECCOMP_RET_ERRNO | ENOSYS);
+                return;
+        case CHECK_CLONE:
+                emit_refuse_bits(builder, 0, namespaces);
+                return;
+        case CHECK_UNSHARE:
+                emit_refuse_bits(builder, 0, namespaces | 0x80 /* CLONE_NEWTIME */);
+                return;
+        case CHECK_IOCTL:
+                emit_ioctl(builder);
+                return;
+        case CHECK_SOCKET:
+                emit_socket(builder);
+                return;
+        case CHECK_SOCKETPAIR:
+                emit_socketpair(builder);
+                return;
+        case CHECK_MODE_1:
+                emit_refuse_bits(builder, 1, 06000);
+                return;
+        case CHECK_MODE_2:
+                emit_refuse_bits(builder, 2, 06000);
+                return;
+        case CHECK_OPEN_1:
+                emit_open(builder, 1);
+                return;
+        case CHECK_OPEN_2:
+                emit_open(builder, 2);
+                return;
+        }
+}
+
+/* Numbers at or above the middle range's start jump over the lower half; a conditional jump reaches 255 only. */
+static void emit_tree(struct builder *builder, const struct range *ranges, size_t count)
+{
+        size_t middle = count / 2, test, jump;
+
+        if (count == 1) {
+                emit_verdict(builder, ranges->verdict);
+                return;
+        }
+        test = builder->filter->length;
+        emit(builder, BPF_JMP | BPF_JGE | BPF_K, ranges[middle].start, 0, 1);
+        jump = builder->filter->length;
+        emit(builder, BPF_JMP | BPF_JA, 0, 0, 0);
+        emit_tree(builder, ranges, middle);
+        if (builder->is_full)
+                return;
+        if (builder->filter->length - jump - 1 <= 254) {
+                /* Near enough: the test jumps itself, past the unused long jump. */
+                builder->filter->code[test].jt = (unsigned char)(builder->filter->length - test - 1);
+                builder->filter->code[test].jf = 1;
+        } else {
+                builder->filter->code[jump].k = (unsigned)(builder->filter->length - jump - 1);
+        }
+        emit_tree(builder, ranges + middle, count - middle);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+        return ((const struct entry *)left)->number - ((const struct entry *)right)->number;
+}
+
+static void add_range(struct range *ranges, size_t *count, unsigned start, enum verdict verdict)
+{
+        if (*count && ranges[*count - 1].verdict == verdict)
+                return;
+        ranges[(*count)++] = (struct range){ start, verdict };
+}
+
+static size_t make_ranges(struct range *ranges)
+{
+        struct entry sorted[ENTRY_COUNT];
+        size_t count = 0;
+        unsigned next = 0;
+
+        memcpy(sorted, entries, sizeof(entries));
+        qsort(sorted, ENTRY_COUNT, sizeof(*sorted), compare_entries);
+        for (size_t i = 0; i < ENTRY_COUNT; i++) {
+                unsigned number = (unsigned)sorted[i].number;
+
+                if (number > next)
+                        add_range(ranges, &count, next, ALLOW);
+                add_range(ranges, &count, number, sorted[i].verdict);
+                next = number + 1;
+        }
+        return count;
+}
+
+int filter_build(enum network_mode network, struct filter *filter, abatis_error *err)
+{
+        struct builder builder = { .filter = filter, .network = network };
+        struct range ranges[2 * ENTRY_COUNT + 1];
+        size_t count = make_ranges(ranges);
+
+        filter->length = 0;
+        emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+        emit(&builder, BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0);
+        emit_return(&builder, SECCOMP_RET_ERRNO | ENOSYS);
+        emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+        emit_tree(&builder, ranges, count);
+        if (builder.is_full)
+                return error_set(err, ABATIS_E_SYSTEM, "the system call filter is too long");
+        return 0;
+}

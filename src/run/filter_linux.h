@@ -1,0 +1,20 @@
+/* filter_linux.h: builds the seccomp program of a plan. */
+#ifndef RUN_FILTER_LINUX_H
+#define RUN_FILTER_LINUX_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+
+#include "policy/policy.h"
+
+enum { FILTER_MAX = 1024 };
+
+struct filter {
+        struct sock_filter code[FILTER_MAX];
+        size_t length;
+};
+
+/* Fails only if the program outgrows FILTER_MAX. */
+int filter_build(enum network_mode network, struct filter *filter, abatis_error *err);
+
+#endif

@@ -1,0 +1,354 @@
+/* host_linux.c: finds out what this machine can enforce by trying it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "run/landlock_linux.h"
+#include "run/program.h"
+#include "run/run.h"
+#include "run/syscall_linux.h"
+
+static bool has_capability(unsigned capability)
+{
+        struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+        if (syscall(SYS_capget, &header, data) < 0)
+                return false;
+        return data[capability / 32].effective >> (capability % 32) & 1;
+}
+
+void host_probe_quickly(abatis_host *host)
+{
+        struct utsname name;
+        long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
+
+        memset(host, 0, sizeof(*host));
+        if (!uname(&name)) {
+                snprintf(host->kernel, sizeof(host->kernel), "%s", name.release);
+                snprintf(host->machine, sizeof(host->machine), "%s", name.machine);
+        }
+        host->uid = geteuid();
+        host->gid = getegid();
+        host->landlock_abi = abi > 0 ? (int)abi : 0;
+        /* A bad descriptor tells a kernel that knows the call from one that does not. */
+        host->has_mount_setattr = syscall(SYS_mount_setattr, -1, "", 0, NULL, 0) < 0 && errno != ENOSYS;
+        /* Whether an ordinary user may make namespaces is found out by making them: the launch fails closed. */
+        host->namespaces = has_capability(CAP_SYS_ADMIN) ? NAMESPACES_ROOT : NAMESPACES_USER;
+}
+
+/* ---- the full probe ------------------------------------------------------------------------------------- */
+
+static struct host_finding *add_finding(abatis_host *host, const char *name, bool is_available,
+                                        bool is_required)
+{
+        static struct host_finding dropped;
+        struct host_finding *finding =
+                host->finding_count < HOST_MAX_FINDINGS ? &host->findings[host->finding_count++] : &dropped;
+
+        *finding = (struct host_finding){ .name = name,
+                                          .is_available = is_available,
+                                          .is_required = is_required };
+        return finding;
+}
+
+/* Runs `attempt` in a child and returns 0 or the errno it ended with. */
+static int try_in_child(int (*attempt)(const void *), const void *argument)
+{
+        int status;
+        pid_t pid = fork();
+
+        if (pid < 0)
+                return errno;
+        if (!pid)
+                _exit(attempt(argument) ? errno & 0xff : 0);
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return errno;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+static int write_text(const char *path, const char *text)
+{
+        OWN_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        return fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
+
+/* A user namespace counts only when ids can be mapped and it gives power over mounts: AppArmor on Ubuntu lets the
+ * first step through and takes the capabilities away. */
+static int enter_user_namespace(void)
+{
+        char map[48];
+        uid_t uid = geteuid();
+        gid_t gid = getegid();
+
+        if (unshare(CLONE_NEWUSER) < 0 || write_text("/proc/self/setgroups", "deny") < 0)
+                return -1;
+        snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+        if (write_text("/proc/self/uid_map", map) < 0)
+                return -1;
+        snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+        return write_text("/proc/self/gid_map", map);
+}
+
+struct namespace_attempt {
+        bool needs_user;
+        int flags;
+};
+
+static int attempt_namespace(const void *argument)
+{
+        const struct namespace_attempt *attempt = argument;
+
+        if (attempt->needs_user && enter_user_namespace() < 0)
+                return -1;
+        if (unshare(attempt->flags) < 0)
+                return -1;
+        if (attempt->flags & CLONE_NEWNS)
+                return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+        return 0;
+}
+
+static int attempt_proc(const void *argument)
+{
+        struct namespace_attempt attempt = *(const struct namespace_attempt *)argument;
+        int status;
+        pid_t pid;
+
+        attempt.flags = CLONE_NEWNS | CLONE_NEWPID;
+        if (attempt_namespace(&attempt) < 0)
+                return -1;
+        pid = fork();
+        if (pid < 0)
+                return -1;
+        if (!pid)
+                _exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ? errno & 0xff
+                                                                                             : 0);
+        if (waitpid(pid, &status, 0) < 0)
+                return -1;
+        errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+        return errno ? -1 : 0;
+}
+
+static int attempt_seccomp(const void *argument)
+{
+        struct sock_filter code[] = { { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW } };
+        struct sock_fprog program = { 1, code };
+
+        (void)argument;
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                return -1;
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static int attempt_landlock(const void *argument)
+{
+        struct ll_ruleset attributes = { .handled_fs = LL_EXECUTE };
+        long ruleset = syscall(SYS_landlock_create_ruleset, &attributes, 8, 0);
+
+        (void)argument;
+        if (ruleset < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                return -1;
+        return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+/* A small number in a file of /proc/sys, or -1 when there is no such file. */
+static long read_number(const char *path)
+{
+        char text[32];
+        OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+        if (length <= 0)
+                return -1;
+        text[length] = '\0';
+        return strtol(text, NULL, 10);
+}
+
+static void explain_user_namespaces(int error, char *out, size_t size)
+{
+        if (!read_number("/proc/sys/kernel/unprivileged_userns_clone"))
+                snprintf(out, size,
+                         "user namespaces are off; fix: sysctl kernel.unprivileged_userns_clone=1");
+        else if (!read_number("/proc/sys/user/max_user_namespaces"))
+                snprintf(out, size,
+                         "user namespaces are limited to none; fix: sysctl user.max_user_namespaces=10000");
+        else if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
+                snprintf(
+                        out, size,
+                        "AppArmor restricts user namespaces; fix: an AppArmor profile for abatis with 'userns,', or "
+                        "sysctl kernel.apparmor_restrict_unprivileged_userns=0");
+        else if (error == ENOSPC || error == EUSERS)
+                snprintf(out, size, "too many user namespaces (%s); fix: raise user.max_user_namespaces",
+                         strerror(error));
+        else
+                snprintf(
+                        out, size,
+                        "user namespaces are refused (%s), by a container's seccomp profile or a security module; fix: "
+                        "allow unshare and clone with CLONE_NEWUSER there",
+                        strerror(error));
+}
+
+static void probe_namespaces(abatis_host *host)
+{
+        static const struct {
+                const char *name;
+                int flags;
+                bool is_required;
+        } kinds[] = {
+                { "mount namespace", CLONE_NEWNS, true },     { "PID namespace", CLONE_NEWPID, true },
+                { "IPC namespace", CLONE_NEWIPC, true },      { "UTS namespace", CLONE_NEWUTS, false },
+                { "network namespace", CLONE_NEWNET, false }, { "cgroup namespace", CLONE_NEWCGROUP, false },
+        };
+        struct namespace_attempt attempt = { true, CLONE_NEWNS };
+        int error = try_in_child(attempt_namespace, &attempt);
+        bool is_root = host->namespaces == NAMESPACES_ROOT;
+        struct host_finding *finding = add_finding(host, "user namespace", !error, !is_root);
+
+        if (error)
+                explain_user_namespaces(error, finding->detail, sizeof(finding->detail));
+        else
+                snprintf(finding->detail, sizeof(finding->detail), "works for uid %u", host->uid);
+        if (is_root)
+                attempt.needs_user = false;
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+                attempt.flags = kinds[i].flags;
+                error = try_in_child(attempt_namespace, &attempt);
+                finding = add_finding(host, kinds[i].name, !error, kinds[i].is_required);
+                snprintf(finding->detail, sizeof(finding->detail), "%s",
+                         error     ? strerror(error)
+                         : is_root ? "works directly"
+                                   : "works in a user namespace");
+        }
+        error = try_in_child(attempt_proc, &attempt);
+        finding = add_finding(host, "private /proc", !error, true);
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 !error ? "can be mounted"
+                 : error == EPERM
+                         ? "refused: the host's /proc is partly masked, as in a container; fix: unmask it"
+                         : strerror(error));
+        finding = add_finding(host, "recursive read-only", host->has_mount_setattr, true);
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 host->has_mount_setattr ? "mount_setattr" : "mount_setattr needs Linux 5.12");
+
+        /* The quick probe assumed that an ordinary user has user namespaces. */
+        for (unsigned i = 0; i < host->finding_count; i++)
+                if (host->findings[i].is_required && !host->findings[i].is_available &&
+                    host->namespaces != NAMESPACES_NONE) {
+                        host->namespaces = NAMESPACES_NONE;
+                        snprintf(host->namespaces_reason, sizeof(host->namespaces_reason), "%s",
+                                 host->findings[i].detail);
+                }
+}
+
+static void probe_kernel(abatis_host *host)
+{
+        struct host_finding *finding;
+        int error = try_in_child(attempt_seccomp, NULL);
+        long errata;
+
+        finding = add_finding(host, "seccomp", !error, true);
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 error ? strerror(error) : "a filter was loaded");
+
+        error = host->landlock_abi ? try_in_child(attempt_landlock, NULL) : EOPNOTSUPP;
+        finding = add_finding(host, "Landlock", !error, false);
+        if (error) {
+                host->landlock_abi = 0;
+                snprintf(finding->detail, sizeof(finding->detail),
+                         "%s; fix: a kernel with CONFIG_SECURITY_LANDLOCK and 'landlock' in lsm=",
+                         strerror(error));
+                return;
+        }
+        errata = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_ERRATA);
+        host->landlock_errata = errata > 0 ? (uint32_t)errata : 0;
+        snprintf(finding->detail, sizeof(finding->detail), "ABI %d, fixed errata 0x%x%s", host->landlock_abi,
+                 host->landlock_errata,
+                 host->landlock_abi < 6 ? "; below ABI 6 network modes with unix sockets are refused" : "");
+}
+
+/* Where limits for a whole tree could be set: the cgroup this process is in, if its directory can be written. */
+static void probe_cgroup(abatis_host *host)
+{
+        static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+        struct host_finding *finding = add_finding(host, "cgroup v2", false, false);
+        char line[512], own[512] = "", path[600];
+        FILE *file = fopen("/proc/self/cgroup", "re");
+
+        while (file && fgets(line, sizeof(line), file))
+                if (!strncmp(line, "0::", 3))
+                        snprintf(own, sizeof(own), "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+        if (file)
+                fclose(file);
+        snprintf(finding->detail, sizeof(finding->detail), "no unified hierarchy is mounted");
+        for (size_t i = 0; *own && i < sizeof(roots) / sizeof(*roots); i++) {
+                snprintf(path, sizeof(path), "%s/cgroup.controllers", roots[i]);
+                if (access(path, R_OK) < 0)
+                        continue;
+                snprintf(path, sizeof(path), "%s%s", roots[i], own);
+                finding->is_available = !access(path, W_OK);
+                snprintf(finding->detail, sizeof(finding->detail), "%s %.200s",
+                         finding->is_available ? "delegated:" : "not delegated:", path);
+                return;
+        }
+}
+
+static void probe_bubblewrap(abatis_host *host)
+{
+        extern char **environ;
+        struct host_finding *finding = add_finding(host, "bubblewrap", false, false);
+        OWN_FREE char *path = NULL;
+        char version[64] = "";
+        int ends[2];
+        pid_t pid;
+
+        snprintf(finding->detail, sizeof(finding->detail), "bwrap is not in PATH; not needed");
+        if (program_find("bwrap", (const char *const *)environ, &path, NULL) < 0 ||
+            pipe2(ends, O_CLOEXEC) < 0)
+                return;
+        pid = fork();
+        if (!pid) {
+                dup2(ends[1], 1);
+                execl(path, path, "--version", (char *)NULL);
+                _exit(127);
+        }
+        close(ends[1]);
+        if (pid > 0) {
+                ssize_t length = read(ends[0], version, sizeof(version) - 1);
+
+                version[length > 0 ? strcspn(version, "\n") : 0] = '\0';
+                waitpid(pid, NULL, 0);
+        }
+        close(ends[0]);
+        finding->is_available = *version;
+        snprintf(finding->detail, sizeof(finding->detail), "%.180s, %s", path,
+                 *version ? version : "which does not answer");
+}
+
+int host_probe_fully(abatis_host *host, abatis_error *err)
+{
+        (void)err;
+        host_probe_quickly(host);
+        probe_kernel(host);
+        probe_namespaces(host);
+        probe_cgroup(host);
+        probe_bubblewrap(host);
+        return 0;
+}

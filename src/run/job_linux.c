@@ -1,0 +1,481 @@
+/* job_linux.c: one command from clone to the death of its whole tree, driven through one pollable descriptor. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "run/program.h"
+#include "run/resources_linux.h"
+#include "run/syscall_linux.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024, READ_SIZE = 64 * 1024 };
+
+/* What an epoll event is about. */
+enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_PROCESS, SOURCE_DEADLINE };
+
+struct job {
+        struct child_job child;
+        struct job_context context;
+        char *arena; /* owned: argv, envp and their strings; the command reads them until its exec */
+        char *program, *cwd;
+        char *stacks;
+        int *slots;
+        int epoll, pidfd, timer;
+        int pipes[2];  /* our ends of stdout and stderr, or -1 */
+        int copies[2]; /* borrowed: where collected bytes are copied to, or -1 */
+        struct text output[2];
+        uint64_t output_limit;
+        bool is_truncated, has_timed_out, is_reaped;
+        struct timespec start;
+        double duration_ms;
+};
+
+/* ---- start ---------------------------------------------------------------------------------------------- */
+
+static size_t list_size(const char *const *list, size_t *count)
+{
+        size_t bytes = 0;
+
+        for (*count = 0; list[*count]; (*count)++)
+                bytes += strlen(list[*count]) + 1;
+        return bytes;
+}
+
+static const char *const *copy_list(const char *const *list, size_t count, const char ***pointers,
+                                    char **strings)
+{
+        const char **copied = *pointers;
+
+        for (size_t i = 0; i < count; i++) {
+                copied[i] = *strings;
+                *strings = stpcpy(*strings, list[i]) + 1;
+        }
+        copied[count] = NULL;
+        *pointers += count + 1;
+        return copied;
+}
+
+/* The command execs after this function's caller may have freed its own copies. */
+static int copy_arguments(struct job *job, const char *const *argv, const char *const *envp,
+                          abatis_error *err)
+{
+        size_t argc, envc, bytes = list_size(argv, &argc);
+        const char **pointers;
+        char *strings;
+
+        bytes += list_size(envp, &envc);
+        job->arena = malloc((argc + envc + 2) * sizeof(char *) + bytes);
+        if (!job->arena)
+                return error_memory(err);
+        pointers = (const char **)(void *)job->arena;
+        strings = job->arena + (argc + envc + 2) * sizeof(char *);
+        job->child.argv = copy_list(argv, argc, &pointers, &strings);
+        job->child.envp = copy_list(envp, envc, &pointers, &strings);
+        return 0;
+}
+
+static int prepare_command(struct job *job, const abatis_job_options *options, abatis_error *err)
+{
+        extern char **environ;
+        const abatis_policy *policy = job->context.policy;
+        const char *const *host_envp = options->envp ? options->envp : (const char *const *)environ;
+        OWN_FREE const char **envp = NULL;
+        int r;
+
+        if (!options->argv || !options->argv[0])
+                return error_set(err, ABATIS_E_INVALID, "no program given");
+        if (options->cwd && *options->cwd != '/')
+                return error_set(err, ABATIS_E_INVALID, "the working directory '%s' is relative",
+                                 options->cwd);
+        r = environment_filter(policy, host_envp, &envp, err);
+        if (!r)
+                r = program_find(options->argv[0], envp, &job->program, err);
+        if (!r)
+                r = copy_arguments(job, options->argv, envp, err);
+        if (r < 0)
+                return r;
+        job->cwd = options->cwd ? strdup(options->cwd) : getcwd(NULL, 0);
+        job->child.program = job->program;
+        job->child.cwd = job->cwd ? job->cwd : policy->workspace;
+        job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
+        return 0;
+}
+
+static int watch(struct job *job, int fd, enum source source, abatis_error *err)
+{
+        struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+
+        if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+                return error_os(err, errno, "cannot watch the command");
+        return 0;
+}
+
+/* A descriptor the command can have: the given one, or /dev/null. *owned must be closed after the start. */
+static int usable_fd(int given, int *owned, int *out, abatis_error *err)
+{
+        if (given < 0 || fcntl(given, F_GETFD) < 0) {
+                *owned = open("/dev/null", O_RDWR | O_CLOEXEC);
+                if (*owned < 0)
+                        return error_os(err, errno, "cannot open /dev/null");
+                given = *owned;
+        }
+        *out = given;
+        return 0;
+}
+
+static int open_pipe(struct job *job, int index, int copy, int *command_end, abatis_error *err)
+{
+        int ends[2];
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return error_os(err, errno, "cannot make a pipe");
+        job->pipes[index] = ends[0];
+        job->copies[index] = copy;
+        *command_end = ends[1];
+        job->child.stdio[index + 1] = ends[1];
+        if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+                return error_os(err, errno, "cannot make a pipe");
+        return watch(job, ends[0], index ? SOURCE_STDERR : SOURCE_STDOUT, err);
+}
+
+static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
+{
+        struct itimerspec when = { .it_value = { (time_t)(milliseconds / 1000),
+                                                 (long)(milliseconds % 1000) * 1000000 } };
+
+        job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (job->timer < 0 || timerfd_settime(job->timer, 0, &when, NULL) < 0)
+                return error_os(err, errno, "cannot set the deadline");
+        return watch(job, job->timer, SOURCE_DEADLINE, err);
+}
+
+static int clone_init(struct job *job, abatis_error *err)
+{
+        const struct resources *resources = job->context.resources;
+        struct clone3_arguments arguments = {
+                .flags = resources->child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
+                .pidfd = (uintptr_t)&job->pidfd,
+                /* No exit signal: the host program's own SIGCHLD handling never sees this child. */
+                .exit_signal = 0,
+                .stack_size = CHILD_STACK_SIZE,
+        };
+        OWN_FD int host = (int)syscall(SYS_pidfd_open, getpid(), 0);
+        long pid;
+
+        if (host < 0)
+                return error_os(err, errno, "cannot watch the host process");
+        job->stacks = malloc(2 * CHILD_STACK_SIZE);
+        job->slots = calloc(resources->slot_count + 1, sizeof(*job->slots));
+        if (!job->stacks || !job->slots)
+                return error_memory(err);
+        arguments.stack = (uintptr_t)job->stacks;
+        job->child.command_stack = job->stacks + 2 * CHILD_STACK_SIZE;
+        job->child.slots = job->slots;
+        job->child.host_pidfd = host;
+        pid = raw_clone(&arguments, child_init, &job->child);
+        if (pid < 0)
+                return error_os(err, (int)-pid, "cannot create the sandbox's namespaces");
+        return watch(job, job->pidfd, SOURCE_PROCESS, err);
+}
+
+static int connect_and_clone(struct job *job, const abatis_job_options *options, abatis_error *err)
+{
+        OWN_FD int null_in = -1, out = -1, error = -1;
+        int r = usable_fd(options->stdin_fd, &null_in, &job->child.stdio[0], err);
+
+        if (r < 0)
+                return r;
+        if (options->capture) {
+                r = open_pipe(job, 0, options->stdout_fd, &out, err);
+                if (!r)
+                        r = open_pipe(job, 1, options->stderr_fd, &error, err);
+        } else {
+                r = usable_fd(options->stdout_fd, &out, &job->child.stdio[1], err);
+                if (!r)
+                        r = usable_fd(options->stderr_fd, &error, &job->child.stdio[2], err);
+        }
+        return r ? r : clone_init(job, err);
+}
+
+static void job_free(struct job *job)
+{
+        const int fds[] = { job->epoll, job->pidfd, job->timer, job->pipes[0], job->pipes[1] };
+
+        for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+                if (fds[i] >= 0)
+                        close(fds[i]);
+        text_done(&job->output[0]);
+        text_done(&job->output[1]);
+        free(job->arena);
+        free(job->program);
+        free(job->cwd);
+        free(job->stacks);
+        free(job->slots);
+        free(job);
+}
+
+static int launch(struct job *job, const abatis_job_options *options, abatis_error *err)
+{
+        const uint64_t *limits = job->context.policy->limits;
+        int r = prepare_command(job, options, err);
+
+        if (r < 0)
+                return r;
+        job->output_limit = limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT;
+        job->epoll = epoll_create1(EPOLL_CLOEXEC);
+        if (job->epoll < 0)
+                return error_os(err, errno, "cannot watch the command");
+        clock_gettime(CLOCK_MONOTONIC, &job->start);
+        if (limits[LIMIT_TIMEOUT])
+                r = set_deadline(job, limits[LIMIT_TIMEOUT], err);
+        return r ? r : connect_and_clone(job, options, err);
+}
+
+int job_start(const struct job_context *context, const abatis_job_options *options, struct job **out,
+              abatis_error *err)
+{
+        struct job *job;
+        int r;
+
+        if (!options || options->size < sizeof(*options))
+                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size is not set");
+        job = calloc(1, sizeof(*job));
+        if (!job)
+                return error_memory(err);
+        job->context = *context;
+        job->child.plan = &context->resources->child;
+        job->epoll = job->pidfd = job->timer = job->pipes[0] = job->pipes[1] = -1;
+        r = launch(job, options, err);
+        if (r < 0) {
+                if (job->pidfd >= 0)
+                        job_finish(job, NULL, NULL);
+                else
+                        job_free(job);
+                return r;
+        }
+        *out = job;
+        return 0;
+}
+
+/* ---- while it runs -------------------------------------------------------------------------------------- */
+
+int job_fd(const struct job *job)
+{
+        return job->epoll;
+}
+
+static void copy_out(int fd, const char *bytes, size_t length)
+{
+        while (fd >= 0 && length) {
+                ssize_t written = write(fd, bytes, length);
+
+                if (written < 0 && errno == EINTR)
+                        continue;
+                if (written <= 0)
+                        return; /* the reader is gone; the command goes on, as it would with its output collected */
+                bytes += written;
+                length -= (size_t)written;
+        }
+}
+
+/* Reads what is there. Over the limit it is dropped, so that the command never blocks. */
+static void drain(struct job *job, int index)
+{
+        char buffer[READ_SIZE];
+        struct text *text = &job->output[index];
+
+        while (job->pipes[index] >= 0) {
+                ssize_t got = read(job->pipes[index], buffer, sizeof(buffer));
+                size_t room = job->output_limit - text->length, kept;
+
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got < 0 && errno == EAGAIN)
+                        return;
+                if (got <= 0) {
+                        close(job->pipes[index]);
+                        job->pipes[index] = -1;
+                        return;
+                }
+                kept = (size_t)got < room ? (size_t)got : room;
+                job->is_truncated |= kept < (size_t)got;
+                text_add_bytes(text, buffer, kept);
+                copy_out(job->copies[index], buffer, kept);
+                if (!job->is_reaped)
+                        return; /* fair to the other stream and to the deadline */
+        }
+}
+
+static int reap(struct job *job, int flags, abatis_error *err)
+{
+        siginfo_t info = { 0 };
+        struct timespec now;
+
+        while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL | flags) < 0)
+                if (errno != EINTR)
+                        return error_os(err, errno, "cannot wait for the sandbox");
+        if (!info.si_pid)
+                return 0;
+        job->is_reaped = true;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        job->duration_ms = (double)(now.tv_sec - job->start.tv_sec) * 1e3 +
+                           (double)(now.tv_nsec - job->start.tv_nsec) / 1e6;
+        /* Init is reaped after every other process of its namespace is gone: nothing can write any more. */
+        drain(job, 0);
+        drain(job, 1);
+        return 0;
+}
+
+static void kill_tree(struct job *job)
+{
+        syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+}
+
+int job_advance(struct job *job, bool *is_done, abatis_error *err)
+{
+        struct epoll_event events[4];
+        int count = job->is_reaped ? 0 : epoll_wait(job->epoll, events, 4, 0), r = 0;
+
+        if (count < 0 && errno != EINTR)
+                return error_os(err, errno, "cannot watch the command");
+        for (int i = 0; i < count && !r; i++) {
+                switch ((enum source)events[i].data.u32) {
+                case SOURCE_STDOUT:
+                        drain(job, 0);
+                        break;
+                case SOURCE_STDERR:
+                        drain(job, 1);
+                        break;
+                case SOURCE_DEADLINE:
+                        if (!job->has_timed_out)
+                                kill_tree(job);
+                        job->has_timed_out = true;
+                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
+                        break;
+                case SOURCE_PROCESS:
+                        r = reap(job, WNOHANG, err);
+                        break;
+                }
+        }
+        if (!r)
+                *is_done = job->is_reaped;
+        return r;
+}
+
+int job_signal(struct job *job, int number, abatis_error *err)
+{
+        siginfo_t info = { 0 };
+
+        if (job->is_reaped)
+                return 0;
+        if (number == SIGKILL) {
+                kill_tree(job);
+                return 0;
+        }
+        info.si_signo = SIGUSR1;
+        info.si_code = SI_QUEUE;
+        info.si_value.sival_int = number;
+        if (syscall(SYS_pidfd_send_signal, job->pidfd, SIGUSR1, &info, 0) < 0 && errno != ESRCH)
+                return error_os(err, errno, "cannot signal the command");
+        return 0;
+}
+
+/* ---- end ------------------------------------------------------------------------------------------------ */
+
+static int report_exec(const struct child_job *child, abatis_error *err)
+{
+        int r = error_os(err, child->failed_errno, "cannot execute '%s'", child->program);
+
+        switch (child->failed_errno) {
+        case ENOENT:
+        case ENOTDIR:
+                r = ABATIS_E_NOT_FOUND;
+                break;
+        case EACCES:
+        case EPERM:
+        case ENOEXEC:
+        case EISDIR:
+        case E2BIG:
+        case ETXTBSY:
+        case ELIBBAD:
+        case EINVAL:
+                r = ABATIS_E_NOT_EXECUTABLE;
+                break;
+        }
+        if (err)
+                err->code = r;
+        return r;
+}
+
+/* What a failed step means to somebody who knows only his command. */
+static int report_failure(const struct job *job, abatis_error *err)
+{
+        const struct child_job *child = &job->child;
+
+        if (child->failed_op == CHILD_EXEC)
+                return report_exec(child, err);
+        if (child->failed_op == CHILD_CHDIR)
+                return error_os(err, child->failed_errno,
+                                "the working directory '%s' cannot be entered inside", child->cwd);
+        if (child->failed_op == CHILD_MAP_IDS)
+                return error_os(
+                        err, child->failed_errno,
+                        "user namespaces are restricted on this machine ('abatis doctor' says how to allow them)");
+        return error_os(err, child->failed_errno, "step '%s'%s%s failed",
+                        plan_op_name(job->context.plan->steps[child->failed_step].op),
+                        child->failed_path ? " on " : "", child->failed_path ? child->failed_path : "");
+}
+
+static int settle(struct job *job, struct job_outcome *out, abatis_error *err)
+{
+        const struct child_job *child = &job->child;
+
+        if (child->has_failed && !job->has_timed_out)
+                return report_failure(job, err);
+        if (job->output[0].has_failed || job->output[1].has_failed)
+                return error_memory(err);
+        if (!out)
+                return 0;
+        *out = (struct job_outcome){ .exit_code = -1,
+                                     .has_timed_out = job->has_timed_out,
+                                     .is_truncated = job->is_truncated,
+                                     .duration_ms = job->duration_ms };
+        if (!child->has_status)
+                out->signal = SIGKILL; /* init was killed, and the whole tree with it */
+        else if (WIFSIGNALED(child->status))
+                out->signal = WTERMSIG(child->status);
+        else
+                out->exit_code = WEXITSTATUS(child->status);
+        memcpy(out->output, job->output, sizeof(out->output));
+        memset(job->output, 0, sizeof(job->output));
+        return 0;
+}
+
+int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
+{
+        int r = 0;
+
+        if (!job->is_reaped) {
+                kill_tree(job);
+                r = reap(job, 0, err);
+        }
+        if (!r)
+                r = settle(job, out, err);
+        job_free(job);
+        return r;
+}

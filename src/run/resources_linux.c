@@ -1,0 +1,462 @@
+/* resources_linux.c: turns a plan into what the child can do without thinking: flat steps, open descriptors, a filter. */
+#define _GNU_SOURCE
+#include "run/resources_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "run/grants_linux.h"
+
+#define ATTR_RDONLY 0x1u
+#define ATTR_NOSUID 0x2u
+#define ATTR_NODEV 0x4u
+#define ATTR_NOEXEC 0x8u
+
+/* Used while the steps of one plan are made. */
+struct opener {
+        struct resources *resources;
+        const struct plan *plan;
+        const abatis_policy *policy;
+        const abatis_host *host;
+        const char *stage; /* where the tmpfs is mounted */
+        const char *root;  /* "" or, with a new root, its place on the stage */
+        size_t plan_step;  /* the one being translated */
+        unsigned tmp_slot, shm_slot;
+        bool has_failed;
+};
+
+static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+                                            "/dev/random", "/dev/urandom", "/dev/tty" };
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- builders, sticky like the plan's ------------------------------------------------------------------- */
+
+static struct child_step *append(struct opener *opener, struct child_step **steps, size_t *count,
+                                 size_t *capacity, enum child_op op)
+{
+        static struct child_step dropped;
+
+        if (*count == *capacity) {
+                size_t wanted = *capacity ? 2 * *capacity : 48;
+                struct child_step *grown = realloc(*steps, wanted * sizeof(*grown));
+
+                if (!grown) {
+                        opener->has_failed = true;
+                        return &dropped;
+                }
+                *steps = grown;
+                *capacity = wanted;
+        }
+        (*steps)[*count] = (struct child_step){ .op = op, .plan_step = opener->plan_step };
+        return &(*steps)[(*count)++];
+}
+
+static struct child_step *init_step(struct opener *opener, enum child_op op, const char *path)
+{
+        struct resources *resources = opener->resources;
+        struct child_step *step = append(opener, &resources->init_steps, &resources->child.init_count,
+                                         &resources->init_capacity, op);
+
+        step->path = path;
+        return step;
+}
+
+static struct child_step *command_step(struct opener *opener, enum child_op op)
+{
+        struct resources *resources = opener->resources;
+
+        return append(opener, &resources->command_steps, &resources->child.command_count,
+                      &resources->command_capacity, op);
+}
+
+/* A string that lives as long as the resources. */
+static const char *keep(struct opener *opener, const char *first, const char *second)
+{
+        OWN_FREE char *joined = NULL;
+
+        if (!*first)
+                return second; /* the plan's own, which outlives the resources */
+        if (asprintf(&joined, "%s%s", first, second) < 0) {
+                joined = NULL;
+                opener->has_failed = true;
+                return "";
+        }
+        if (strings_add(&opener->resources->strings, joined, NULL) < 0) {
+                opener->has_failed = true;
+                return "";
+        }
+        return opener->resources->strings.items[opener->resources->strings.count - 1];
+}
+
+static const char *in_root(struct opener *opener, const char *path)
+{
+        return keep(opener, opener->root, path);
+}
+
+/* ---- mount points --------------------------------------------------------------------------------------- */
+
+static bool is_private_tmp_path(const struct opener *opener, const char *path)
+{
+        return opener->policy->has_private_tmp && path_is_below(path, "/tmp") && path[4];
+}
+
+/* Where a mount point for this path must first be made on the stage; NULL when the host has it. */
+static const char *staged_name(struct opener *opener, const char *path)
+{
+        if (is_private_tmp_path(opener, path))
+                return path + 1; /* "tmp/..." */
+        return *opener->root ? keep(opener, "root", path) : NULL;
+}
+
+static bool was_made(const struct opener *opener, const char *name)
+{
+        for (size_t i = 0; i < opener->resources->child.init_count; i++) {
+                const struct child_step *step = &opener->resources->init_steps[i];
+
+                if (step->op == CHILD_MAKE_DIR && !strcmp(step->path, name))
+                        return true;
+        }
+        return false;
+}
+
+static void make_directories(struct opener *opener, const char *name, bool with_last)
+{
+        for (const char *slash = strchr(name, '/'); slash || with_last;
+             slash = slash ? strchr(slash + 1, '/') : NULL) {
+                OWN_FREE char *prefix = slash ? strndup(name, (size_t)(slash - name)) : strdup(name);
+
+                if (!prefix) {
+                        opener->has_failed = true;
+                        return;
+                }
+                if (!was_made(opener, prefix))
+                        init_step(opener, CHILD_MAKE_DIR, keep(opener, prefix, ""))->value = 0755;
+                if (!slash)
+                        return;
+        }
+}
+
+static void make_mount_point(struct opener *opener, const char *path, enum path_kind kind)
+{
+        const char *name = staged_name(opener, path);
+        bool is_directory = kind == PATH_DIRECTORY || kind == PATH_ABSENT;
+
+        if (!name)
+                return;
+        make_directories(opener, name, is_directory);
+        if (!is_directory)
+                init_step(opener, CHILD_MAKE_FILE, name)->value = 0644;
+}
+
+static enum path_kind kind_of(const char *path)
+{
+        struct stat status;
+
+        if (lstat(path, &status) < 0)
+                return PATH_ABSENT;
+        return S_ISDIR(status.st_mode) ? PATH_DIRECTORY : PATH_FILE;
+}
+
+static void make_device_points(struct opener *opener)
+{
+        static const char *const links[][2] = { { "root/dev/fd", "/proc/self/fd" },
+                                                { "root/dev/stdin", "/proc/self/fd/0" },
+                                                { "root/dev/stdout", "/proc/self/fd/1" },
+                                                { "root/dev/stderr", "/proc/self/fd/2" },
+                                                { "root/dev/ptmx", "pts/ptmx" } };
+
+        if (!*opener->root)
+                return;
+        for (size_t i = 0; i < COUNT(device_nodes); i++)
+                make_mount_point(opener, device_nodes[i], PATH_FILE);
+        make_mount_point(opener, "/dev/pts", PATH_DIRECTORY);
+        make_mount_point(opener, "/dev/shm", PATH_DIRECTORY);
+        make_mount_point(opener, "/proc", PATH_DIRECTORY);
+        make_mount_point(opener, "/tmp", PATH_DIRECTORY);
+        for (size_t i = 0; i < COUNT(links); i++)
+                init_step(opener, CHILD_MAKE_LINK, links[i][0])->target = links[i][1];
+}
+
+/* Everything on the stage is made before the world, the stage with it, becomes read-only. */
+static void fill_stage(struct opener *opener)
+{
+        bool has_masks = false;
+
+        init_step(opener, CHILD_MAKE_DIR, "tmp")->value = 01777;
+        init_step(opener, CHILD_MAKE_DIR, "shm")->value = 01777;
+        make_device_points(opener);
+        for (size_t i = 0; i < opener->plan->step_count; i++) {
+                const struct step *step = &opener->plan->steps[i];
+
+                if (step->op == PLAN_SHOW)
+                        make_mount_point(opener, step->path, kind_of(step->path));
+                else if (step->op == PLAN_WRITABLE || (step->op == PLAN_HIDE && step->value == PATH_ABSENT))
+                        make_mount_point(opener, step->path, (enum path_kind)step->value);
+                else if (step->op == PLAN_LINK) {
+                        const char *name = staged_name(opener, step->path);
+
+                        make_directories(opener, name, false);
+                        init_step(opener, CHILD_MAKE_LINK, name)->target = step->target;
+                }
+                has_masks |= step->op == PLAN_HIDE;
+        }
+        if (has_masks) {
+                init_step(opener, CHILD_MAKE_DIR, "d")->value = 0;
+                init_step(opener, CHILD_MAKE_FILE, "f")->value = 0;
+        }
+        opener->tmp_slot = opener->resources->slot_count++;
+        init_step(opener, CHILD_GRAB_STAGED, "tmp")->slot = opener->tmp_slot;
+        opener->shm_slot = opener->resources->slot_count++;
+        init_step(opener, CHILD_GRAB_STAGED, "shm")->slot = opener->shm_slot;
+}
+
+/* ---- translation ---------------------------------------------------------------------------------------- */
+
+/* Trees are copied while they are still what the host made them, and put back over the read-only world. */
+static void grab_trees(struct opener *opener, unsigned *first_slot)
+{
+        *first_slot = opener->resources->slot_count;
+        for (size_t i = 0; i < opener->plan->step_count; i++) {
+                const struct step *step = &opener->plan->steps[i];
+                struct child_step *grab;
+
+                opener->plan_step = i;
+                if (step->op == PLAN_DEVICES) {
+                        for (size_t j = 0; j < COUNT(device_nodes); j++) {
+                                if (kind_of(device_nodes[j]) == PATH_ABSENT)
+                                        continue;
+                                init_step(opener, CHILD_GRAB, device_nodes[j])->slot =
+                                        opener->resources->slot_count++;
+                        }
+                        continue;
+                }
+                if (step->op != PLAN_WRITABLE && step->op != PLAN_SHOW)
+                        continue;
+                grab = init_step(opener, CHILD_GRAB, step->path);
+                grab->slot = opener->resources->slot_count++;
+                grab->value = ATTR_NOSUID | ATTR_NODEV;
+                if (step->op == PLAN_SHOW)
+                        grab->value |= ATTR_RDONLY | (step->value ? ATTR_NOEXEC : 0);
+        }
+}
+
+static void place_devices(struct opener *opener, unsigned *slot)
+{
+        for (size_t i = 0; i < COUNT(device_nodes); i++)
+                if (kind_of(device_nodes[i]) != PATH_ABSENT)
+                        init_step(opener, CHILD_PLACE, in_root(opener, device_nodes[i]))->slot = (*slot)++;
+}
+
+static void mount_terminals(struct opener *opener)
+{
+        struct stat status;
+
+        if (!*opener->root && kind_of("/dev/pts") != PATH_DIRECTORY)
+                return;
+        init_step(opener, CHILD_TERMINALS, in_root(opener, "/dev/pts"));
+        /* A node of the host's devpts would open the host's terminals; a link leads to ours by itself. */
+        if (!*opener->root && !lstat("/dev/ptmx", &status) && S_ISCHR(status.st_mode))
+                init_step(opener, CHILD_BIND_FILE, "/dev/ptmx")->target = "/dev/pts/ptmx";
+}
+
+static void set_limit(struct opener *opener, enum limit limit)
+{
+        struct child_step *step = command_step(opener, CHILD_RLIMIT);
+
+        step->value = opener->policy->limits[limit];
+        step->slot = limit == LIMIT_OPEN_FILES  ? RLIMIT_NOFILE
+                     : limit == LIMIT_FILE_SIZE ? RLIMIT_FSIZE
+                                                : RLIMIT_NPROC;
+        /* Init lives in the same namespace and counts too. */
+        if (limit == LIMIT_PROCESSES)
+                step->value++;
+}
+
+/* One step of the plan after the world became read-only. *slot runs through the trees that were grabbed. */
+static void translate(struct opener *opener, const struct step *step, unsigned *slot)
+{
+        switch (step->op) {
+        case PLAN_NAMESPACES:
+        case PLAN_MAP_IDS:
+        case PLAN_STAGE:
+        case PLAN_READ_ONLY_WORLD:
+        case PLAN_LINK:
+        case PLAN_ENVIRONMENT:
+        case PLAN_DEADLINE:
+        case PLAN_OUTPUT:
+                return; /* done elsewhere: before, or by the parent */
+        case PLAN_NEW_ROOT:
+                init_step(opener, CHILD_COVER, opener->root)->target = "root";
+                return;
+        case PLAN_SHOW:
+        case PLAN_WRITABLE:
+                init_step(opener, CHILD_PLACE, in_root(opener, step->path))->slot = (*slot)++;
+                return;
+        case PLAN_DEVICES:
+                place_devices(opener, slot);
+                return;
+        case PLAN_TERMINALS:
+                mount_terminals(opener);
+                return;
+        case PLAN_PRIVATE_SHM:
+                if (*opener->root || kind_of("/dev/shm") == PATH_DIRECTORY)
+                        init_step(opener, CHILD_PLACE, in_root(opener, "/dev/shm"))->slot = opener->shm_slot;
+                return;
+        case PLAN_PRIVATE_TMP:
+                init_step(opener, CHILD_PLACE, in_root(opener, "/tmp"))->slot = opener->tmp_slot;
+                return;
+        case PLAN_PROC:
+                init_step(opener, CHILD_PROC, in_root(opener, "/proc"));
+                return;
+        case PLAN_PIN:
+                init_step(opener, CHILD_BIND, in_root(opener, step->path));
+                return;
+        case PLAN_PROTECT:
+                init_step(opener, CHILD_BIND, in_root(opener, step->path))->value = ATTR_RDONLY;
+                return;
+        case PLAN_HIDE:
+                init_step(opener, CHILD_COVER, in_root(opener, step->path))->target =
+                        step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
+                return;
+        case PLAN_ENTER_ROOT:
+                init_step(opener, CHILD_PIVOT, opener->root);
+                return;
+        case PLAN_PRIVATE_IPC:
+                command_step(opener, CHILD_IPC);
+                return;
+        case PLAN_SESSION:
+                command_step(opener, CHILD_SESSION);
+                return;
+        case PLAN_LIMIT:
+                set_limit(opener, (enum limit)step->value);
+                return;
+        case PLAN_PRIVILEGES:
+                command_step(opener, CHILD_PRIVILEGES);
+                return;
+        case PLAN_LANDLOCK:
+                command_step(opener, CHILD_LANDLOCK);
+                return;
+        case PLAN_SECCOMP:
+                command_step(opener, CHILD_SECCOMP);
+                return;
+        case PLAN_DESCRIPTORS:
+                command_step(opener, CHILD_WAIT);
+                command_step(opener, CHILD_CHDIR);
+                command_step(opener, CHILD_DESCRIPTORS);
+                return;
+        }
+}
+
+static bool has_op(const struct plan *plan, enum plan_op op)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == op)
+                        return true;
+        return false;
+}
+
+/* A directory that is nobody's: the tmpfs on it is covered again before the command sees it. */
+static const char *choose_stage(void)
+{
+        static const char *const candidates[] = { "/dev/shm", "/tmp", "/run", "/mnt" };
+
+        for (size_t i = 0; i < COUNT(candidates); i++)
+                if (kind_of(candidates[i]) == PATH_DIRECTORY)
+                        return candidates[i];
+        return NULL;
+}
+
+static int make_steps(struct opener *opener, abatis_error *err)
+{
+        struct resources *resources = opener->resources;
+        bool has_world = has_op(opener->plan, PLAN_READ_ONLY_WORLD);
+        unsigned slot = 0;
+
+        if (has_op(opener->plan, PLAN_MAP_IDS))
+                init_step(opener, CHILD_MAP_IDS, resources->uid_map)->target = resources->gid_map;
+        if (has_world) {
+                opener->stage = choose_stage();
+                if (!opener->stage)
+                        return error_set(err, ABATIS_E_SYSTEM,
+                                         "none of /dev/shm, /tmp, /run and /mnt is a directory");
+                if (has_op(opener->plan, PLAN_NEW_ROOT))
+                        opener->root = keep(opener, opener->stage, "/root");
+                init_step(opener, CHILD_PRIVATE, NULL);
+                init_step(opener, CHILD_STAGE, opener->stage);
+                fill_stage(opener);
+        }
+        init_step(opener, CHILD_START, NULL);
+        if (has_world) {
+                grab_trees(opener, &slot);
+                init_step(opener, CHILD_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
+        }
+        command_step(opener, CHILD_STDIO);
+        for (size_t i = 0; i < opener->plan->step_count; i++) {
+                opener->plan_step = i;
+                translate(opener, &opener->plan->steps[i], &slot);
+        }
+        command_step(opener, CHILD_SIGNALS);
+        command_step(opener, CHILD_EXEC);
+        return opener->has_failed ? error_memory(err) : 0;
+}
+
+static uint64_t namespace_flags(const struct plan *plan, const abatis_host *host)
+{
+        if (!has_op(plan, PLAN_NAMESPACES))
+                return 0;
+        return CLONE_NEWNS | CLONE_NEWPID | (host->namespaces == NAMESPACES_USER ? CLONE_NEWUSER : 0);
+}
+
+int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+                   struct resources **out, abatis_error *err)
+{
+        struct resources *resources = calloc(1, sizeof(*resources));
+        struct opener opener = { resources, plan, policy, host, NULL, "", 0, 0, 0, false };
+        int r;
+
+        if (!resources)
+                return error_memory(err);
+        snprintf(resources->uid_map, sizeof(resources->uid_map), "%u %u 1", host->uid, host->uid);
+        snprintf(resources->gid_map, sizeof(resources->gid_map), "%u %u 1", host->gid, host->gid);
+        resources->child.namespaces = namespace_flags(plan, host);
+        r = make_steps(&opener, err);
+        if (!r)
+                r = filter_build(policy->network, &resources->filter, err);
+        if (!r && has_op(plan, PLAN_LANDLOCK))
+                r = grants_open(plan, policy, host->landlock_abi, resources, err);
+        if (r < 0) {
+                resources_free(resources);
+                return r;
+        }
+        resources->child.init_steps = resources->init_steps;
+        resources->child.command_steps = resources->command_steps;
+        resources->child.rules = resources->rules;
+        resources->child.filter =
+                (struct sock_fprog){ (unsigned short)resources->filter.length, resources->filter.code };
+        *out = resources;
+        return 0;
+}
+
+void resources_free(struct resources *resources)
+{
+        if (!resources)
+                return;
+        for (size_t i = 0; i < resources->child.rule_count; i++)
+                if (resources->rules[i].fd >= 0)
+                        close(resources->rules[i].fd);
+        free(resources->rules);
+        free(resources->init_steps);
+        free(resources->command_steps);
+        strings_done(&resources->strings);
+        free(resources);
+}

@@ -1,0 +1,21 @@
+/* resources_linux.h: an open plan as the job code sees it. */
+#ifndef RUN_RESOURCES_LINUX_H
+#define RUN_RESOURCES_LINUX_H
+
+#include "run/child_linux.h"
+#include "run/filter_linux.h"
+#include "run/run.h"
+
+struct resources {
+        struct child_plan child;
+        struct child_step *init_steps, *command_steps; /* owned */
+        size_t init_capacity, command_capacity;
+        struct child_rule *rules; /* owned, with their descriptors */
+        size_t rule_capacity;
+        unsigned slot_count;
+        struct strings strings; /* owned: paths made here that the steps borrow */
+        char uid_map[48], gid_map[48];
+        struct filter filter;
+};
+
+#endif

@@ -1,0 +1,42 @@
+/* run.h: what the library asks of an operating system: probe the host, open a plan, run jobs. */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include "plan/plan.h"
+
+/* A few system calls: enough to compile a plan on the launch path. */
+void host_probe_quickly(abatis_host *host);
+/* Tries everything for real, in child processes, and records findings for the doctor. */
+int host_probe_fully(abatis_host *host, abatis_error *err);
+
+struct resources; /* an open plan: descriptors, filter, prepared steps */
+
+int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+                   struct resources **out, abatis_error *err);
+void resources_free(struct resources *resources);
+
+/* What a job needs besides its options; all borrowed for the job's life. */
+struct job_context {
+        const struct resources *resources;
+        const struct plan *plan;
+        const abatis_policy *policy;
+};
+
+struct job_outcome {
+        int exit_code, signal; /* as in the public result */
+        bool has_timed_out, is_truncated;
+        double duration_ms;
+        struct text output[2]; /* stdout, stderr */
+};
+
+struct job;
+
+int job_start(const struct job_context *context, const abatis_job_options *options, struct job **out,
+              abatis_error *err);
+int job_fd(const struct job *job);
+int job_advance(struct job *job, bool *is_done, abatis_error *err);
+int job_signal(struct job *job, int number, abatis_error *err);
+/* Ends and frees the job whatever is returned. The caller owns what is in *out. */
+int job_finish(struct job *job, struct job_outcome *out, abatis_error *err);
+
+#endif
