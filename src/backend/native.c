@@ -400,7 +400,10 @@ static void add_grants(struct native *native)
         if (policy->has_private_tmp && native->has_mounts)
                 plan_grant(plan, "tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
-        plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
+        if (policy->reads_all || !native->has_mounts)
+                plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
+        else
+                plan_grant(plan, "root/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, true);
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = native->sorted[i];
 

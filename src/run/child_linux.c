@@ -128,7 +128,10 @@ static long make_directory(const struct child_job *job, const struct child_step 
 {
         long r = RAW(SYS_mkdirat, job->stage, step->path, step->value);
 
-        return r == -EEXIST ? 0 : r;
+        if (r == -EEXIST)
+                r = 0;
+        /* The caller's umask took bits away that a place for everybody must have. */
+        return !r && step->value == 01777 ? RAW(SYS_fchmodat, job->stage, step->path, 01777) : r;
 }
 
 static long grab(struct child_job *job, const struct child_step *step)
@@ -486,17 +489,15 @@ static void pass_signal(const struct child_job *job, int number)
 }
 
 /* Nothing of the host program stays open in here while the command runs: its pipes must see their ends. */
-static long keep_only(long *host, long *signals)
+static void close_others(long host, long signals)
 {
-        long r = RAW(SYS_dup3, *host, 0, O_CLOEXEC);
+        long low = host < signals ? host : signals, high = host < signals ? signals : host;
 
-        if (r >= 0)
-                r = RAW(SYS_dup3, *signals, 1, O_CLOEXEC);
-        if (r >= 0)
-                r = RAW(SYS_close_range, 2, UINT_MAX, 0);
-        *host = 0;
-        *signals = 1;
-        return r < 0 ? r : 0;
+        if (low > 0)
+                RAW(SYS_close_range, 0, low - 1, 0);
+        if (high > low + 1)
+                RAW(SYS_close_range, low + 1, high - 1, 0);
+        RAW(SYS_close_range, high + 1, UINT_MAX, 0);
 }
 
 /* Until the command or the host program ends. */
@@ -504,8 +505,7 @@ static void hold(struct child_job *job, long signals)
 {
         long host = job->host_pidfd;
 
-        if (keep_only(&host, &signals) < 0)
-                return;
+        close_others(host, signals);
         for (;;) {
                 struct pollfd waits[2] = { { (int)host, POLLIN, 0 }, { (int)signals, POLLIN, 0 } };
                 struct signalfd_siginfo info;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -126,15 +127,23 @@ static int watch(struct job *job, int fd, enum source source, abatis_error *err)
 }
 
 /* A descriptor the command can have: the given one, or /dev/null. *owned must be closed after the start. */
-static int usable_fd(int given, int *owned, int *out, abatis_error *err)
+static int choose_stdio(struct job *job, int index, int given, int *owned, abatis_error *err)
 {
-        if (given < 0 || fcntl(given, F_GETFD) < 0) {
+        static const char *const names[] = { "stdin", "stdout", "stderr" };
+        struct stat status;
+
+        if (given < 0 || fstat(given, &status) < 0) {
                 *owned = open("/dev/null", O_RDWR | O_CLOEXEC);
                 if (*owned < 0)
                         return error_os(err, errno, "cannot open /dev/null");
                 given = *owned;
+        } else if (S_ISDIR(status.st_mode) || fcntl(given, F_GETFL) & O_PATH) {
+                /* It leads into the host's mounts, where nothing is masked or read-only. */
+                return error_set(err, ABATIS_E_INVALID,
+                                 "%s is a directory; give the command a file, a pipe or a terminal",
+                                 names[index]);
         }
-        *out = given;
+        job->child.stdio[index] = given;
         return 0;
 }
 
@@ -164,6 +173,26 @@ static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *er
         return watch(job, job->timer, SOURCE_DEADLINE, err);
 }
 
+static int open_watch(struct job *job, abatis_error *err)
+{
+        uint64_t timeout = job->context.policy->limits[LIMIT_TIMEOUT];
+
+        job->epoll = epoll_create1(EPOLL_CLOEXEC);
+        if (job->epoll < 0)
+                return error_os(err, errno, "cannot watch the command");
+        return timeout ? set_deadline(job, timeout, err) : 0;
+}
+
+/* What the kernel refused is explained by trying it all again: the reason is in a sysctl or a security module. */
+static int explain_refusal(int os_errno, const char *what, abatis_error *err)
+{
+        abatis_host host;
+
+        if (!host_probe_fully(&host, NULL) && host.namespaces == NAMESPACES_NONE)
+                return error_set(err, ABATIS_E_UNENFORCEABLE, "%s: %s", what, host.namespaces_reason);
+        return error_os(err, os_errno, "%s", what);
+}
+
 static int clone_init(struct job *job, abatis_error *err)
 {
         const struct resources *resources = job->context.resources;
@@ -189,26 +218,28 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.host_pidfd = host;
         pid = raw_clone(&arguments, child_init, &job->child);
         if (pid < 0)
-                return error_os(err, (int)-pid, "cannot create the sandbox's namespaces");
+                return explain_refusal((int)-pid, "cannot create the sandbox's namespaces", err);
         return watch(job, job->pidfd, SOURCE_PROCESS, err);
 }
 
+/* The caller's descriptors are looked at before any of ours is made: one of ours could get a number of theirs that
+ * they had closed. */
 static int connect_and_clone(struct job *job, const abatis_job_options *options, abatis_error *err)
 {
-        OWN_FD int null_in = -1, out = -1, error = -1;
-        int r = usable_fd(options->stdin_fd, &null_in, &job->child.stdio[0], err);
+        const int given[3] = { options->stdin_fd, options->stdout_fd, options->stderr_fd };
+        OWN_FD int in = -1, out = -1, error = -1;
+        int *owned[3] = { &in, &out, &error };
+        int r = 0;
 
-        if (r < 0)
-                return r;
-        if (options->capture) {
+        for (int i = 0; i < 3 && !r; i++)
+                if (!i || !options->capture)
+                        r = choose_stdio(job, i, given[i], owned[i], err);
+        if (!r)
+                r = open_watch(job, err);
+        if (!r && options->capture)
                 r = open_pipe(job, 0, options->stdout_fd, &out, err);
-                if (!r)
-                        r = open_pipe(job, 1, options->stderr_fd, &error, err);
-        } else {
-                r = usable_fd(options->stdout_fd, &out, &job->child.stdio[1], err);
-                if (!r)
-                        r = usable_fd(options->stderr_fd, &error, &job->child.stdio[2], err);
-        }
+        if (!r && options->capture)
+                r = open_pipe(job, 1, options->stderr_fd, &error, err);
         return r ? r : clone_init(job, err);
 }
 
@@ -234,15 +265,8 @@ static int launch(struct job *job, const abatis_job_options *options, abatis_err
         const uint64_t *limits = job->context.policy->limits;
         int r = prepare_command(job, options, err);
 
-        if (r < 0)
-                return r;
         job->output_limit = limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT;
-        job->epoll = epoll_create1(EPOLL_CLOEXEC);
-        if (job->epoll < 0)
-                return error_os(err, errno, "cannot watch the command");
         clock_gettime(CLOCK_MONOTONIC, &job->start);
-        if (limits[LIMIT_TIMEOUT])
-                r = set_deadline(job, limits[LIMIT_TIMEOUT], err);
         return r ? r : connect_and_clone(job, options, err);
 }
 
@@ -426,19 +450,17 @@ static int report_exec(const struct child_job *child, abatis_error *err)
 static int report_failure(const struct job *job, abatis_error *err)
 {
         const struct child_job *child = &job->child;
+        char what[512];
 
         if (child->failed_op == CHILD_EXEC)
                 return report_exec(child, err);
         if (child->failed_op == CHILD_CHDIR)
                 return error_os(err, child->failed_errno,
                                 "the working directory '%s' cannot be entered inside", child->cwd);
-        if (child->failed_op == CHILD_MAP_IDS)
-                return error_os(
-                        err, child->failed_errno,
-                        "user namespaces are restricted on this machine ('abatis doctor' says how to allow them)");
-        return error_os(err, child->failed_errno, "step '%s'%s%s failed",
-                        plan_op_name(job->context.plan->steps[child->failed_step].op),
-                        child->failed_path ? " on " : "", child->failed_path ? child->failed_path : "");
+        snprintf(what, sizeof(what), "step '%s'%s%s failed",
+                 plan_op_name(job->context.plan->steps[child->failed_step].op),
+                 child->failed_path ? " on " : "", child->failed_path ? child->failed_path : "");
+        return explain_refusal(child->failed_errno, what, err);
 }
 
 static int settle(struct job *job, struct job_outcome *out, abatis_error *err)

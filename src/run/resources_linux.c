@@ -352,6 +352,8 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         case PLAN_DESCRIPTORS:
                 command_step(opener, CHILD_WAIT);
                 command_step(opener, CHILD_CHDIR);
+                /* Last: it may take the number of a descriptor that an earlier step needed. */
+                command_step(opener, CHILD_STDIO);
                 command_step(opener, CHILD_DESCRIPTORS);
                 return;
         }
@@ -400,7 +402,6 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 grab_trees(opener, &slot);
                 init_step(opener, CHILD_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
         }
-        command_step(opener, CHILD_STDIO);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 opener->plan_step = i;
                 translate(opener, &opener->plan->steps[i], &slot);

@@ -1,0 +1,44 @@
+# A thin front: Meson builds, scripts set up and test. Each target installs what it lacks (script/setup.sh).
+
+BUILD ?= build
+PREFIX ?= /usr/local
+MESON_FLAGS ?=
+
+.PHONY: all demo test bench lint sanitize install clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@script/setup.sh build
+	@meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS)
+
+demo: all
+	@script/demo.sh $(BUILD)/abatis
+
+test:
+	@script/setup.sh test
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) test/run.sh
+
+bench:
+	@script/setup.sh bench
+	@$(MAKE) --no-print-directory all
+	@ABATIS=$(abspath $(BUILD)/abatis) bench/run.sh
+
+lint:
+	@script/setup.sh lint
+	@script/lint.sh
+
+# The same tests with AddressSanitizer and UndefinedBehaviorSanitizer, in a build of their own.
+sanitize:
+	@script/setup.sh test
+	@$(MAKE) --no-print-directory all BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
+	@BUILD=build-sanitize test/run.sh unit golden cli escape
+
+install: all
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf build build-*/

@@ -1,0 +1,28 @@
+#!/bin/bash
+# Checks what a compiler run does not: formatting, shell scripts, static analysis, and no warning from gcc or clang.
+set -eu
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/abatis-lint.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+mapfile -t c_files < <(git ls-files '*.c' '*.h')
+mapfile -t sources < <(git ls-files 'src/*.c')
+mapfile -t scripts < <(git ls-files '*.sh' '.ci/run')
+
+echo "== clang-format"
+clang-format --dry-run --Werror "${c_files[@]}"
+echo "== shellcheck"
+shellcheck -x -S warning "${scripts[@]}"
+for compiler in gcc clang; do
+        echo "== $compiler -Werror"
+        CC=$compiler meson setup "$scratch/$compiler" -Dwerror=true >/dev/null
+        ninja -C "$scratch/$compiler" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+done
+echo "== clang-tidy"
+clang-tidy -quiet -p "$scratch/clang" --warnings-as-errors='*' "${sources[@]}" 2>"$scratch/log" ||
+        { cat "$scratch/log"; exit 1; }
+echo "== cppcheck"
+cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \
+        --suppress=nullPointerOutOfMemory --suppress=ctunullpointerOutOfMemory \
+        --std=c11 -Iinclude -Isrc "${sources[@]}"
+echo "lint: clean"
