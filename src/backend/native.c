@@ -257,6 +257,12 @@ static const char *replaceable_link(const struct native *native, const struct ru
         return NULL;
 }
 
+static void avoid(struct native *native, const char *path)
+{
+        if (strings_add(&native->plan->avoided, path, NULL) < 0)
+                native->plan->has_failed = true;
+}
+
 static size_t hide_absent(struct native *native, const struct rule *rule)
 {
         size_t index = rule_index(native, rule);
@@ -277,8 +283,7 @@ static size_t hide_absent(struct native *native, const struct rule *rule)
                         "it does not exist, and without Landlock it would be readable if somebody created it");
                 return NO_STEP;
         }
-        if (strings_add(&native->plan->absent, real, NULL) < 0)
-                native->plan->has_failed = true;
+        avoid(native, real);
         return NO_STEP;
 }
 
@@ -442,9 +447,9 @@ static void add_landlock(struct native *native)
                           "abstract unix sockets need Landlock ABI 6 (Linux 6.12), this kernel has %d",
                           native->host->landlock_abi);
         for (size_t i = 0; i < native->policy->rule_count; i++)
-                for (size_t j = 0; j < plan->absent.count; j++)
+                for (size_t j = 0; j < plan->avoided.count; j++)
                         if (native->policy->rules[i].kind == RULE_DENY &&
-                            !strcmp(native->policy->rules[i].facts.real, plan->absent.items[j]))
+                            !strcmp(native->policy->rules[i].facts.real, plan->avoided.items[j]))
                                 plan_cover(plan, step, CLAUSE_DENY, i);
 }
 

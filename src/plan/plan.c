@@ -120,7 +120,7 @@ void plan_free(struct plan *plan)
         }
         for (size_t i = 0; i < plan->grant_count; i++)
                 free(plan->grants[i].path);
-        strings_done(&plan->absent);
+        strings_done(&plan->avoided);
         free(plan->clauses);
         free(plan->steps);
         free(plan->grants);

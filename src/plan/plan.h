@@ -93,7 +93,8 @@ struct plan {
         struct clause *clauses;
         struct step *steps;
         struct grant *grants;
-        struct strings absent; /* denied paths that do not exist: no grant may reach them if they appear */
+        struct strings
+                avoided; /* denied paths that no grant may reach, even if they appear or are replaced later */
         struct cover {
                 size_t step, clause;
         } * covers;

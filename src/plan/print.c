@@ -152,8 +152,8 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                           grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_staged ? "(private) /" : "",
                           grant->path);
         }
-        for (size_t i = 0; i < plan->absent.count; i++)
-                text_addf(&text, "  ---- %s, should it appear\n", plan->absent.items[i]);
+        for (size_t i = 0; i < plan->avoided.count; i++)
+                text_addf(&text, "  ---- %s, whatever appears there\n", plan->avoided.items[i]);
         return text_take(&text, out, err);
 }
 

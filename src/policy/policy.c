@@ -102,11 +102,12 @@ int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path
 static int set_rule(abatis_policy *policy, int kind, const char *value, const char *key, abatis_error *err)
 {
         int r = policy_add_rule(policy, (enum rule_kind)kind, value, key, err);
-        const struct rule *rule;
+        struct rule *rule;
 
         if (r < 0)
                 return r;
         rule = &policy->rules[policy->rule_count - 1];
+        rule->covers_later = true;
         if (rule->facts.kind == PATH_ABSENT && kind != RULE_DENY && kind != RULE_PROTECT)
                 return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
         /* Whoever names /tmp, or a parent of it, as writable means the real one. */

@@ -17,6 +17,7 @@ struct rule {
         char *path;              /* owned: clean, as written */
         struct path_facts facts; /* what it was when the rule was made */
         const char *origin;      /* static: which preset or key made it */
+        bool covers_later; /* holds for what appears at the path later; a preset's secrets hold for what is there */
 };
 
 enum network_mode { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW, NETWORK_LIST };

@@ -20,7 +20,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "run/syscall_linux.h"
 
@@ -276,20 +278,91 @@ static long drop_privileges(void)
         return r ? r : RAW(SYS_capset, &header, none);
 }
 
+static long allow(long ruleset, long fd, uint64_t allowed)
+{
+        struct ll_path_beneath attributes = { .allowed = allowed, .parent_fd = (int)fd };
+
+        return RAW(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, &attributes, 0);
+}
+
+static bool is_same(const char *left, const char *right)
+{
+        while (*left && *left == *right) {
+                left++;
+                right++;
+        }
+        return *left == *right;
+}
+
+static bool is_excepted(const char *name, const char *const *except)
+{
+        if (is_same(name, ".") || is_same(name, ".."))
+                return true;
+        for (; *except; except++)
+                if (is_same(name, *except))
+                        return true;
+        return false;
+}
+
+/* An entry that cannot be opened, or is a link, gets no rights; what a link leads to has its own or none. */
+static long allow_entry(long ruleset, long directory, const char *name, uint64_t allowed)
+{
+        long fd = RAW(SYS_openat, directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), r;
+        struct stat status;
+
+        if (fd < 0)
+                return 0;
+        r = RAW(SYS_fstat, fd, &status);
+        if (!r && !S_ISDIR(status.st_mode))
+                allowed &= LL_FILE_RIGHTS;
+        if (!r && !S_ISLNK(status.st_mode) && allowed)
+                r = allow(ruleset, fd, allowed);
+        close_fd(fd);
+        return r;
+}
+
+struct directory_entry {
+        uint64_t inode;
+        int64_t offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+};
+
+static long allow_entries(long ruleset, const struct child_rule *rule)
+{
+        char buffer[8192] __attribute__((aligned(8)));
+        /* Opened anew: jobs that start at the same time must not share a position. */
+        long directory = RAW(SYS_openat, rule->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
+
+        if (directory < 0)
+                return directory;
+        while (!r && (got = RAW(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0) {
+                for (long at = 0; at < got && !r;) {
+                        const struct directory_entry *entry = (const void *)(buffer + at);
+
+                        if (!is_excepted(entry->name, rule->except))
+                                r = allow_entry(ruleset, directory, entry->name, rule->allowed);
+                        at += entry->length;
+                }
+        }
+        close_fd(directory);
+        return r ? r : got;
+}
+
 static long add_rule(const struct child_job *job, long ruleset, const struct child_rule *rule)
 {
-        struct ll_path_beneath attributes = { .allowed = rule->allowed, .parent_fd = rule->fd };
-        long fd = -1, r;
+        long fd, r;
 
-        if (rule->staged) {
-                fd = RAW(SYS_openat, job->stage, rule->staged, O_PATH | O_CLOEXEC);
-                if (fd < 0)
-                        return fd;
-                attributes.parent_fd = (int)fd;
-        }
-        r = RAW(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, &attributes, 0);
-        if (fd >= 0)
-                close_fd(fd);
+        if (rule->except)
+                return allow_entries(ruleset, rule);
+        if (!rule->staged)
+                return allow(ruleset, rule->fd, rule->allowed);
+        fd = RAW(SYS_openat, job->stage, rule->staged, O_PATH | O_CLOEXEC);
+        if (fd < 0)
+                return fd;
+        r = allow(ruleset, fd, rule->allowed);
+        close_fd(fd);
         return r;
 }
 
@@ -349,9 +422,14 @@ static long enter_directory(const struct child_job *job)
 
 static long reset_signals(void)
 {
+        const struct {
+                uint64_t handler, flags, restorer, mask;
+        } default_action = { 0, 0, 0, 0 };
         uint64_t none = 0;
 
-        /* Handlers were reset when init was cloned. */
+        /* Handlers went when init was cloned; what the caller ignores would still be ignored. */
+        for (long number = 1; number <= 64; number++)
+                RAW(SYS_rt_sigaction, number, &default_action, 0, sizeof(none));
         return RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
 }
 
@@ -489,30 +567,86 @@ static void pass_signal(const struct child_job *job, int number)
 }
 
 /* Nothing of the host program stays open in here while the command runs: its pipes must see their ends. */
-static void close_others(long host, long signals)
+static void close_others(long *kept, int count)
 {
-        long low = host < signals ? host : signals, high = host < signals ? signals : host;
+        long next = 0;
 
-        if (low > 0)
-                RAW(SYS_close_range, 0, low - 1, 0);
-        if (high > low + 1)
-                RAW(SYS_close_range, low + 1, high - 1, 0);
-        RAW(SYS_close_range, high + 1, UINT_MAX, 0);
+        for (int i = 1; i < count; i++)
+                for (int j = i; j && kept[j - 1] > kept[j]; j--) {
+                        long swapped = kept[j];
+
+                        kept[j] = kept[j - 1];
+                        kept[j - 1] = swapped;
+                }
+        for (int i = 0; i < count; i++) {
+                if (kept[i] > next)
+                        RAW(SYS_close_range, next, kept[i] - 1, 0);
+                if (kept[i] >= next)
+                        next = kept[i] + 1;
+        }
+        RAW(SYS_close_range, next, UINT_MAX, 0);
+}
+
+static bool is_mount_point(const char *path, bool *exists)
+{
+        struct statx status;
+
+        *exists = !RAW(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status);
+        return *exists && status.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* Covers one path again if it lost its cover. The event comes in the middle of the rename, when the path still leads to
+ * the file that is going: the kernel refuses a mount on it with ENOENT, so the next try finds its successor. */
+static bool restore_mask(struct child_job *job, const struct child_step *step)
+{
+        const struct timespec pause = { 0, 50 * 1000 };
+        bool exists;
+
+        for (int tries = 0; tries < 20000; tries++) {
+                if (is_mount_point(step->path, &exists) || !exists || do_step(job, step) >= 0)
+                        return true;
+                RAW(SYS_nanosleep, &pause, 0);
+        }
+        return false;
+}
+
+/* The kernel drops a mask when somebody outside renames a new file over the one it covers. Put it back; what cannot be
+ * covered again ends the job. */
+static bool restore_masks(struct child_job *job)
+{
+        const struct child_plan *plan = job->plan;
+
+        for (size_t i = 0; i < plan->init_count; i++) {
+                const struct child_step *step = &plan->init_steps[i];
+
+                if ((step->op == CHILD_COVER || step->op == CHILD_BIND) && !restore_mask(job, step))
+                        return do_steps(job, step, 1); /* reports it */
+        }
+        return true;
 }
 
 /* Until the command or the host program ends. */
 static void hold(struct child_job *job, long signals)
 {
-        long host = job->host_pidfd;
+        /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */
+        long mounts = job->plan->keeps_masks
+                              ? RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+                              : -1;
+        long kept[4] = { job->host_pidfd, signals, mounts < 0 ? signals : mounts,
+                         mounts < 0 ? signals : job->stage };
+        struct pollfd waits[3] = { { job->host_pidfd, POLLIN, 0 },
+                                   { (int)signals, POLLIN, 0 },
+                                   { (int)mounts, POLLPRI, 0 } };
 
-        close_others(host, signals);
+        close_others(kept, 4);
         for (;;) {
-                struct pollfd waits[2] = { { (int)host, POLLIN, 0 }, { (int)signals, POLLIN, 0 } };
                 struct signalfd_siginfo info;
 
-                if (RAW(SYS_ppoll, waits, 2, 0, 0, 0) < 0)
+                if (RAW(SYS_ppoll, waits, mounts < 0 ? 2 : 3, 0, 0, 0) < 0)
                         continue;
                 if (waits[0].revents)
+                        return;
+                if (mounts >= 0 && waits[2].revents && !restore_masks(job))
                         return;
                 if (!waits[1].revents || RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;

@@ -55,6 +55,8 @@ struct child_rule {
         uint64_t allowed;
         int fd;             /* opened by the parent, or -1 */
         const char *staged; /* borrowed: name on the stage when fd is -1 */
+        /* With a list: not the directory gets the rights but each of its entries, those named here excepted. */
+        const char *const *except; /* owned by the resources, NULL-terminated */
 };
 
 /* Prepared once for a sandbox, read-only afterwards. */
@@ -62,6 +64,7 @@ struct child_plan {
         const struct child_step *init_steps, *command_steps;
         size_t init_count, command_count;
         uint64_t namespaces; /* clone flags */
+        bool keeps_masks;    /* init watches its mounts and puts back what is lost */
         struct ll_ruleset ruleset;
         size_t ruleset_size;
         const struct child_rule *rules;

@@ -37,6 +37,7 @@ enum verdict {
         CHECK_IOCTL, /* no input pushed into a terminal */
         CHECK_SOCKET,
         CHECK_SOCKETPAIR,
+        CHECK_TARGET, /* not init */
         CHECK_MODE_1, /* no setuid or setgid bit in this argument */
         CHECK_MODE_2,
         CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
@@ -116,6 +117,7 @@ static const struct entry entries[] = {
         { 427 /* io_uring_register */, ABSENT },
         /* other processes */
         { SYS_kcmp, REFUSE },
+        { SYS_prlimit64, CHECK_TARGET },
         { 438 /* pidfd_getfd */, REFUSE },
         /* terminals */
         { SYS_ioctl, CHECK_IOCTL },
@@ -306,6 +308,12 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_SOCKETPAIR:
                 emit_socketpair(builder);
+                return;
+        case CHECK_TARGET:
+                emit_load(builder, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1);
+                emit_refuse(builder);
+                emit_allow(builder);
                 return;
         case CHECK_MODE_1:
                 emit_refuse_bits(builder, 1, 06000);

@@ -1,11 +1,11 @@
-/* grants_linux.c: opens a plan's grants as Landlock rules, going round denied paths that do not exist yet.
+/* grants_linux.c: opens a plan's grants as Landlock rules that go round the denied paths.
  *
- * Landlock has no holes: a right on a directory reaches everything below it. To keep a path out that may appear later,
- * the rights go to every entry of its ancestors instead of to the ancestors, and a newcomer has none. */
+ * Landlock has no holes: a right on a directory reaches everything below it. To keep a path out, also when it appears
+ * or is replaced later, the rights go to the entries of its ancestors instead of to the ancestors: a newcomer has
+ * none. */
 #define _GNU_SOURCE
 #include "run/grants_linux.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -51,7 +51,8 @@ static int add_rule(struct resources *resources, struct child_rule rule, abatis_
 }
 
 /* A rule on what `fd` names; takes the descriptor on success. */
-static int add_opened(struct resources *resources, int *fd, uint64_t access, abatis_error *err)
+static int add_opened(struct resources *resources, int *fd, uint64_t access, const char *const *except,
+                      abatis_error *err)
 {
         struct stat status;
         int r;
@@ -64,16 +65,60 @@ static int add_opened(struct resources *resources, int *fd, uint64_t access, aba
                 access &= LL_FILE_RIGHTS;
         if (!access)
                 return 0;
-        r = add_rule(resources, (struct child_rule){ access, *fd, NULL }, err);
+        r = add_rule(resources, (struct child_rule){ access, *fd, NULL, except }, err);
         if (!r)
                 take_fd(fd);
         return r;
 }
 
-static bool leads_to_absent(const struct plan *plan, const char *path)
+/* The first component of `path` below `directory`, or NULL when it is not below it; *length is the component's. */
+static const char *next_component(const char *path, const char *directory, size_t *length)
 {
-        for (size_t i = 0; i < plan->absent.count; i++)
-                if (path_is_below(plan->absent.items[i], path))
+        const char *name = path + (directory[1] ? strlen(directory) : 0);
+
+        if (!path_is_below(path, directory) || *name != '/' || !name[1])
+                return NULL;
+        *length = strcspn(++name, "/");
+        return name;
+}
+
+/* The entries of `directory` that are avoided or lead to what is: a NULL-terminated list, its strings in one block
+ * behind the pointers. Empty when there is none. */
+static int list_exceptions(const struct plan *plan, const char *directory, const char ***out, size_t *count,
+                           abatis_error *err)
+{
+        size_t pointers = (plan->avoided.count + 1) * sizeof(char *), bytes = 0, length;
+        const char **list;
+        char *strings;
+
+        for (size_t i = 0; i < plan->avoided.count; i++)
+                bytes += strlen(plan->avoided.items[i]) + 1;
+        list = malloc(pointers + bytes);
+        if (!list)
+                return error_memory(err);
+        strings = (char *)list + pointers;
+        *count = 0;
+        for (size_t i = 0; i < plan->avoided.count; i++) {
+                const char *name = next_component(plan->avoided.items[i], directory, &length);
+                bool is_new = name != NULL;
+
+                for (size_t j = 0; j < *count && is_new; j++)
+                        is_new = strncmp(list[j], name, length) || list[j][length];
+                if (!is_new)
+                        continue;
+                list[(*count)++] = memcpy(strings, name, length);
+                strings[length] = '\0';
+                strings += length + 1;
+        }
+        list[*count] = NULL;
+        *out = list;
+        return 0;
+}
+
+static bool is_avoided(const struct plan *plan, const char *path)
+{
+        for (size_t i = 0; i < plan->avoided.count; i++)
+                if (!strcmp(plan->avoided.items[i], path))
                         return true;
         return false;
 }
@@ -81,45 +126,50 @@ static bool leads_to_absent(const struct plan *plan, const char *path)
 static int open_grant(const struct plan *plan, const char *path, uint64_t access, struct resources *resources,
                       abatis_error *err);
 
-static int open_entries(const struct plan *plan, const char *path, uint64_t access,
-                        struct resources *resources, abatis_error *err)
+/* The entries get the rights, except those on the way to what is avoided; for these the same is done one level down.
+ * The directory itself may be listed, as people expect of `ls`. */
+static int open_entries(const struct plan *plan, const char *path, int *directory, uint64_t access,
+                        const char **except, size_t count, struct resources *resources, abatis_error *err)
 {
-        DIR *directory = opendir(path);
-        struct dirent *entry;
-        int r = 0;
+        OWN_FD int itself = fcntl(*directory, F_DUPFD_CLOEXEC, 3);
+        int r = itself < 0 ? error_os(err, errno, "cannot open '%s'", path) : 0;
 
-        /* What cannot be listed cannot be granted entry by entry: refuse rather than grant the whole. */
-        if (!directory)
-                return error_os(err, errno, "cannot list '%s', in which a denied path may appear", path);
-        while (!r && (entry = readdir(directory))) {
-                OWN_FREE char *child = NULL;
+        for (size_t i = 0; i < count && !r; i++) {
+                OWN_FREE char *child = path_join(path, except[i]);
 
-                if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-                        continue;
-                child = path_join(path, entry->d_name);
                 r = child ? open_grant(plan, child, access, resources, err) : error_memory(err);
         }
-        closedir(directory);
+        if (!r)
+                r = add_opened(resources, &itself, access & LL_READ_DIR, NULL, err);
+        if (!r)
+                r = add_opened(resources, directory, access, except, err);
+        if (r < 0)
+                free(except);
         return r;
 }
 
 static int open_grant(const struct plan *plan, const char *path, uint64_t access, struct resources *resources,
                       abatis_error *err)
 {
-        OWN_FD int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        OWN_FD int fd = is_avoided(plan, path) ? -1 : open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        const char **except = NULL;
+        size_t count = 0;
         int r;
 
         if (fd < 0) {
-                /* Gone since the directory was listed, or out of the user's own reach. */
-                if (errno == ENOENT || errno == EACCES)
-                        return 0;
+                if (is_avoided(plan, path) || errno == ENOENT || errno == EACCES)
+                        return 0; /* kept out, gone, or out of the user's own reach */
                 return error_os(err, errno, "cannot open '%s'", path);
         }
-        if (!leads_to_absent(plan, path))
-                return add_opened(resources, &fd, access, err);
-        /* The directory itself may be listed, as the user expects of `ls`; names below it are no secret. */
-        r = add_opened(resources, &fd, access & LL_READ_DIR, err);
-        return r ? r : open_entries(plan, path, access, resources, err);
+        if (!plan->avoided.count)
+                return add_opened(resources, &fd, access, NULL, err);
+        r = list_exceptions(plan, path, &except, &count, err);
+        if (r < 0)
+                return r;
+        if (count)
+                return open_entries(plan, path, &fd, access, except, count, resources, err);
+        free(except);
+        return add_opened(resources, &fd, access, NULL, err);
 }
 
 int grants_open(const struct plan *plan, const abatis_policy *policy, int abi, struct resources *resources,
@@ -136,9 +186,9 @@ int grants_open(const struct plan *plan, const abatis_policy *policy, int abi, s
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
                 uint64_t access = rights_to_access(grant->rights, abi);
-                int r = grant->is_staged
-                                ? add_rule(resources, (struct child_rule){ access, -1, grant->path }, err)
-                                : open_grant(plan, grant->path, access, resources, err);
+                int r = grant->is_staged ? add_rule(resources,
+                                                    (struct child_rule){ access, -1, grant->path, NULL }, err)
+                                         : open_grant(plan, grant->path, access, resources, err);
 
                 if (r < 0)
                         return r;

@@ -37,6 +37,11 @@ struct opener {
 static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
                                             "/dev/random", "/dev/urandom", "/dev/tty" };
 
+/* What root may read by its file mode alone, without any capability. */
+static const char *const root_proc_files[] = { "/proc/kcore",      "/proc/kmsg",        "/proc/kpagecount",
+                                               "/proc/kpageflags", "/proc/kpagecgroup", "/proc/keys",
+                                               "/proc/timer_list", "/proc/slabinfo",    "/proc/vmallocinfo" };
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* ---- builders, sticky like the plan's ------------------------------------------------------------------- */
@@ -190,7 +195,7 @@ static void make_device_points(struct opener *opener)
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
 static void fill_stage(struct opener *opener)
 {
-        bool has_masks = false;
+        bool has_masks = !opener->host->uid;
 
         init_step(opener, CHILD_MAKE_DIR, "tmp")->value = 01777;
         init_step(opener, CHILD_MAKE_DIR, "shm")->value = 01777;
@@ -269,6 +274,14 @@ static void mount_terminals(struct opener *opener)
                 init_step(opener, CHILD_BIND_FILE, "/dev/ptmx")->target = "/dev/pts/ptmx";
 }
 
+static void mount_proc(struct opener *opener)
+{
+        init_step(opener, CHILD_PROC, in_root(opener, "/proc"));
+        for (size_t i = 0; i < COUNT(root_proc_files) && !opener->host->uid; i++)
+                if (kind_of(root_proc_files[i]) != PATH_ABSENT)
+                        init_step(opener, CHILD_COVER, in_root(opener, root_proc_files[i]))->target = "f";
+}
+
 static void set_limit(struct opener *opener, enum limit limit)
 {
         struct child_step *step = command_step(opener, CHILD_RLIMIT);
@@ -316,7 +329,7 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 init_step(opener, CHILD_PLACE, in_root(opener, "/tmp"))->slot = opener->tmp_slot;
                 return;
         case PLAN_PROC:
-                init_step(opener, CHILD_PROC, in_root(opener, "/proc"));
+                mount_proc(opener);
                 return;
         case PLAN_PIN:
                 init_step(opener, CHILD_BIND, in_root(opener, step->path));
@@ -439,6 +452,9 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                 resources_free(resources);
                 return r;
         }
+        /* Behind a new root the stage is out of reach, and with it what a mask is made of. */
+        resources->child.keeps_masks = has_op(plan, PLAN_READ_ONLY_WORLD) && !has_op(plan, PLAN_NEW_ROOT) &&
+                                       (has_op(plan, PLAN_HIDE) || has_op(plan, PLAN_PROTECT));
         resources->child.init_steps = resources->init_steps;
         resources->child.command_steps = resources->command_steps;
         resources->child.rules = resources->rules;
@@ -452,9 +468,11 @@ void resources_free(struct resources *resources)
 {
         if (!resources)
                 return;
-        for (size_t i = 0; i < resources->child.rule_count; i++)
+        for (size_t i = 0; i < resources->child.rule_count; i++) {
                 if (resources->rules[i].fd >= 0)
                         close(resources->rules[i].fd);
+                free((void *)resources->rules[i].except);
+        }
         free(resources->rules);
         free(resources->init_steps);
         free(resources->command_steps);
