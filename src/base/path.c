@@ -151,14 +151,15 @@ static int walk(const char *name, struct text *real, char **rest, struct path_fa
         return follow_link(target, rest, real, err);
 }
 
-int path_resolve(const char *path, struct path_facts *out, abatis_error *err)
+int path_resolve(const char *path, const char *known, struct path_facts *out, abatis_error *err)
 {
         struct path_facts facts = { .kind = PATH_DIRECTORY };
-        OWN_FREE char *rest = strdup(path);
+        size_t skipped = known && known[1] && path_is_below(path, known) ? strlen(known) : 0;
+        OWN_FREE char *rest = strdup(path + skipped);
         OWN_TEXT struct text real = { 0 };
         int r = rest ? 0 : error_memory(err);
 
-        text_add(&real, "");
+        text_add_bytes(&real, path, skipped);
         while (!r) {
                 size_t skip = strspn(rest, "/"), length = strcspn(rest + skip, "/");
                 char name[NAME_MAX + 1];

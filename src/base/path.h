@@ -23,8 +23,9 @@ int path_clean(const char *path, char **out, abatis_error *err);
 /* "directory/name", owned by the caller, or NULL. */
 char *path_join(const char *directory, const char *name);
 
-/* Follows every symbolic link of a clean path. A missing component is not an error, an unreadable one is. */
-int path_resolve(const char *path, struct path_facts *out, abatis_error *err);
+/* Follows every symbolic link of a clean path. A missing component is not an error, an unreadable one is. When `known`
+ * is not NULL it is a real directory that the path lies below: only what follows is looked at. */
+int path_resolve(const char *path, const char *known, struct path_facts *out, abatis_error *err);
 void path_facts_done(struct path_facts *facts);
 
 #endif

@@ -31,8 +31,8 @@ struct abatis_host {
         bool has_mount_setattr; /* recursive read-only, Linux 5.12 */
         enum host_namespaces namespaces;
         char namespaces_reason[256]; /* why none, and the fix */
+        unsigned finding_count;      /* 0 after the quick probe of a launch */
         struct host_finding findings[HOST_MAX_FINDINGS];
-        unsigned finding_count; /* 0 after the quick probe of a launch */
 };
 
 #endif

@@ -77,6 +77,17 @@ static int make_room(abatis_policy *policy, abatis_error *err)
         return 0;
 }
 
+/* A directory that was resolved before and holds the path, or NULL. */
+static const char *known_directory(const abatis_policy *policy, const char *path)
+{
+        const char *const known[] = { policy->workspace, policy->homes[0], policy->homes[1] };
+
+        for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+                if (known[i] && path_is_below(path, known[i]))
+                        return known[i];
+        return NULL;
+}
+
 int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path, const char *origin,
                     abatis_error *err)
 {
@@ -88,7 +99,7 @@ int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path
                 return r;
         r = path_clean(path, &rule.path, err);
         if (!r)
-                r = path_resolve(rule.path, &rule.facts, err);
+                r = path_resolve(rule.path, known_directory(policy, rule.path), &rule.facts, err);
         if (r < 0) {
                 rule_done(&rule);
                 return r;

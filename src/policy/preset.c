@@ -203,22 +203,20 @@ static const struct preset *find_preset(const char *name)
 /* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
 static char *account_home(void)
 {
-        char line[1024], wanted[16];
-        char *home = NULL;
-        FILE *file = fopen("/etc/passwd", "re");
+        char text[16 * 1024], wanted[16], *line, *at = text, *home = NULL;
+        OWN_FD int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+        ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-        if (!file)
-                return NULL;
+        text[length > 0 ? length : 0] = '\0';
         snprintf(wanted, sizeof(wanted), "%u", getuid());
-        while (!home && fgets(line, sizeof(line), file)) {
-                char *at = line, *fields[7] = { 0 };
+        while (!home && (line = strsep(&at, "\n"))) {
+                char *fields[7] = { 0 };
 
-                for (size_t i = 0; i < COUNT(fields) && at; i++)
-                        fields[i] = strsep(&at, ":\n");
+                for (size_t i = 0; i < COUNT(fields) && line; i++)
+                        fields[i] = strsep(&line, ":");
                 if (fields[6] && !strcmp(fields[2], wanted) && *fields[5] == '/')
                         home = strdup(fields[5]);
         }
-        fclose(file);
         return home;
 }
 
@@ -250,7 +248,8 @@ static int find_homes(abatis_policy *policy, abatis_error *err)
         for (size_t i = 0; i < 2; i++) {
                 char *real = NULL;
 
-                if (!candidates[i] || *candidates[i] != '/')
+                if (!candidates[i] || *candidates[i] != '/' ||
+                    (i && candidates[0] && !strcmp(candidates[0], candidates[1])))
                         continue;
                 real = realpath(candidates[i], NULL);
                 if (!real && errno != ENOENT && errno != EACCES && errno != ENOTDIR)
@@ -312,17 +311,65 @@ static int open_world(abatis_policy *policy, const char *origin, abatis_error *e
         return r;
 }
 
+/* Which classes of names, by hash, a directory has: a cheap "surely not" for most secrets, since one
+ * listing costs less than a hundred lookups. A directory too large to list at once may have all of them. */
+struct name_classes {
+        uint64_t bits[16];
+};
+
+static unsigned name_class(const char *name, size_t length)
+{
+        unsigned hash = 5381;
+
+        for (size_t i = 0; i < length; i++)
+                hash = hash * 33 + (unsigned char)name[i];
+        return hash % (64 * 16);
+}
+
+static void list_classes(int directory, struct name_classes *classes)
+{
+        char buffer[16 * 1024] __attribute__((aligned(8)));
+        ssize_t length = getdents64(directory, buffer, sizeof(buffer)), more = 1;
+
+        memset(classes, 0, sizeof(*classes));
+        for (ssize_t at = 0; at < length;) {
+                const struct dirent64 *entry = (const void *)(buffer + at);
+                unsigned class = name_class(entry->d_name, strlen(entry->d_name));
+
+                classes->bits[class / 64] |= 1ull << class % 64;
+                at += entry->d_reclen;
+        }
+        if (length > 0)
+                more = getdents64(directory, buffer, sizeof(buffer));
+        if (length < 0 || more)
+                memset(classes, 0xff, sizeof(*classes));
+}
+
+static bool may_have(const struct name_classes *classes, const char *path)
+{
+        unsigned class = name_class(path, strcspn(path, "/"));
+
+        return classes->bits[class / 64] >> class % 64 & 1;
+}
+
 static int deny_secrets(abatis_policy *policy, const char *home, const char *origin, abatis_error *err)
 {
-        OWN_FD int directory = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        OWN_FD int directory = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct name_classes classes;
 
+        /* A home that its owner cannot list is still searched by name. */
+        if (directory < 0)
+                directory = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (directory < 0)
                 return error_os(err, errno, "home directory '%s'", home);
+        list_classes(directory, &classes);
         for (size_t i = 0; i < COUNT(secrets); i++) {
                 OWN_FREE char *path = NULL;
                 struct stat status;
                 int r;
 
+                if (!may_have(&classes, secrets[i]))
+                        continue;
                 if (fstatat(directory, secrets[i], &status, AT_SYMLINK_NOFOLLOW) < 0) {
                         if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
                                 continue;

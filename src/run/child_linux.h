@@ -9,46 +9,57 @@
 
 #include "run/landlock_linux.h"
 
-enum child_op {
-        /* init */
-        CHILD_MAP_IDS,     /* value: uid map in path, gid map in target */
-        CHILD_PRIVATE,     /* no mount event comes in or goes out */
-        CHILD_STAGE,       /* tmpfs at path */
-        CHILD_MAKE_DIR,    /* path, relative to the stage; value: mode */
-        CHILD_MAKE_FILE,   /* path, relative to the stage */
-        CHILD_MAKE_LINK,   /* path, relative to the stage, to target */
-        CHILD_GRAB,        /* slot: a detached copy of the tree at path; value: mount attributes to add */
-        CHILD_GRAB_STAGED, /* slot: the same of path, relative to the stage */
-        CHILD_START,       /* the command starts its own steps beside init's */
-        CHILD_READ_ONLY,   /* every mount gets the attributes in value */
-        CHILD_PLACE,       /* what is in the slot appears at path */
-        CHILD_COVER,       /* target, relative to the stage, appears at path */
-        CHILD_BIND,        /* path appears at path again; value: mount attributes to add */
-        CHILD_BIND_FILE,   /* target appears at path */
-        CHILD_TERMINALS,   /* devpts at path */
-        CHILD_PROC,        /* proc at path */
-        CHILD_PIVOT,       /* path becomes the root */
-        /* command */
-        CHILD_STDIO,
-        CHILD_SESSION,
-        CHILD_IPC,
-        CHILD_RLIMIT, /* slot: resource; value: limit */
-        CHILD_PRIVILEGES,
-        CHILD_LANDLOCK,
-        CHILD_SECCOMP,
-        CHILD_WAIT, /* until init is done */
-        CHILD_CHDIR,
-        CHILD_DESCRIPTORS,
-        CHILD_SIGNALS,
-        CHILD_EXEC,
+enum init_op {
+        INIT_MAP_IDS,     /* path is the map of user ids, target that of groups */
+        INIT_PRIVATE,     /* no mount event comes in or goes out */
+        INIT_STAGE,       /* tmpfs at path */
+        INIT_MAKE_DIR,    /* path, relative to the stage; value: mode */
+        INIT_MAKE_FILE,   /* path, relative to the stage; value: mode */
+        INIT_MAKE_LINK,   /* path, relative to the stage, to target */
+        INIT_GRAB,        /* slot: a detached copy of the tree at path; value: mount attributes to add */
+        INIT_GRAB_NODE,   /* slot: the same of a device node, if the host has it */
+        INIT_GRAB_STAGED, /* slot: the same of path, relative to the stage */
+        INIT_START,       /* the command starts its own steps beside init's */
+        INIT_READ_ONLY,   /* every mount gets the attributes in value */
+        INIT_PLACE,       /* what is in the slot appears at path */
+        INIT_COVER,       /* target, relative to the stage, appears at path */
+        INIT_BIND,        /* path appears at path again; value: mount attributes to add */
+        INIT_TERMINALS,   /* devpts at path */
+        INIT_PTMX,        /* target appears at path */
+        INIT_PROC,        /* proc at path */
+        INIT_PIVOT,       /* path becomes the root */
 };
 
-struct child_step {
-        enum child_op op;
+struct init_step {
+        enum init_op op;
         unsigned slot;
         const char *path, *target; /* borrowed */
         uint64_t value;
+        bool is_system;   /* only root can change this path: it needs no guard against links */
         size_t plan_step; /* for the report */
+};
+
+enum command_op {
+        COMMAND_SIGNALS, /* no handler, nothing ignored; the caller's umask */
+        COMMAND_SESSION,
+        COMMAND_IPC,
+        COMMAND_LIMIT,      /* resource and value */
+        COMMAND_PRIVILEGES, /* value 1: the bounding set too, which root could draw from again */
+        COMMAND_LANDLOCK,
+        COMMAND_SECCOMP,
+        COMMAND_WAIT, /* until init is done */
+        COMMAND_CHDIR,
+        COMMAND_STDIO,
+        COMMAND_DESCRIPTORS,
+        COMMAND_SIGNAL_MASK, /* nothing blocked */
+        COMMAND_EXEC,
+};
+
+struct command_step {
+        enum command_op op;
+        unsigned resource;
+        uint64_t value;
+        size_t plan_step;
 };
 
 struct child_rule {
@@ -61,7 +72,8 @@ struct child_rule {
 
 /* Prepared once for a sandbox, read-only afterwards. */
 struct child_plan {
-        const struct child_step *init_steps, *command_steps;
+        const struct init_step *init_steps;
+        const struct command_step *command_steps;
         size_t init_count, command_count;
         uint64_t namespaces; /* clone flags */
         bool keeps_masks;    /* init watches its mounts and puts back what is lost */
@@ -87,11 +99,13 @@ struct child_job {
         int *slots;          /* detached mounts, by slot */
         int stage;           /* descriptor of the stage's root */
         int command;         /* the command's PID as init sees it */
+        int umask;           /* the caller's */
 
         int phase;       /* enum child_phase, a futex */
         bool has_failed; /* a step failed; what follows says which */
-        enum child_op failed_op;
-        size_t failed_step; /* of the plan */
+        bool failed_in_init;
+        enum command_op failed_op; /* of the command */
+        size_t failed_step;        /* of the plan */
         const char *failed_path;
         int failed_errno;
         bool has_status; /* the command ended and status is its wait status */
@@ -100,5 +114,11 @@ struct child_job {
 
 /* The entry of PID 1; does not return. */
 void child_init(void *job);
+
+/* Between the files of the child only. Each returns 0 or a negative errno. */
+long child_mounts_do(struct child_job *job, const struct init_step *step);
+long child_command_start(struct child_job *job);
+/* True for the first to ask: it fills in what failed. */
+bool child_claim_report(struct child_job *job);
 
 #endif

@@ -11,8 +11,6 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -356,34 +354,17 @@ static void emit_tree(struct builder *builder, const struct range *ranges, size_
         emit_tree(builder, ranges + middle, count - middle);
 }
 
-static int compare_entries(const void *left, const void *right)
-{
-        return ((const struct entry *)left)->number - ((const struct entry *)right)->number;
-}
-
-static void add_range(struct range *ranges, size_t *count, unsigned start, enum verdict verdict)
-{
-        if (*count && ranges[*count - 1].verdict == verdict)
-                return;
-        ranges[(*count)++] = (struct range){ start, verdict };
-}
-
+/* Neighbours with the same verdict share a range. */
 static size_t make_ranges(struct range *ranges)
 {
-        struct entry sorted[ENTRY_COUNT];
+        unsigned char verdicts[LAST_KNOWN + 2] = { ALLOW };
         size_t count = 0;
-        unsigned next = 0;
 
-        memcpy(sorted, entries, sizeof(entries));
-        qsort(sorted, ENTRY_COUNT, sizeof(*sorted), compare_entries);
-        for (size_t i = 0; i < ENTRY_COUNT; i++) {
-                unsigned number = (unsigned)sorted[i].number;
-
-                if (number > next)
-                        add_range(ranges, &count, next, ALLOW);
-                add_range(ranges, &count, number, sorted[i].verdict);
-                next = number + 1;
-        }
+        for (size_t i = 0; i < ENTRY_COUNT; i++)
+                verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
+        for (unsigned number = 0; number < sizeof(verdicts); number++)
+                if (!number || verdicts[number] != verdicts[number - 1])
+                        ranges[count++] = (struct range){ number, (enum verdict)verdicts[number] };
         return count;
 }
 

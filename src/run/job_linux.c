@@ -137,7 +137,7 @@ static int choose_stdio(struct job *job, int index, int given, int *owned, abati
                 if (*owned < 0)
                         return error_os(err, errno, "cannot open /dev/null");
                 given = *owned;
-        } else if (S_ISDIR(status.st_mode) || fcntl(given, F_GETFL) & O_PATH) {
+        } else if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && fcntl(given, F_GETFL) & O_PATH)) {
                 /* It leads into the host's mounts, where nothing is masked or read-only. */
                 return error_set(err, ABATIS_E_INVALID,
                                  "%s is a directory; give the command a file, a pipe or a terminal",
@@ -452,9 +452,9 @@ static int report_failure(const struct job *job, abatis_error *err)
         const struct child_job *child = &job->child;
         char what[512];
 
-        if (child->failed_op == CHILD_EXEC)
+        if (!child->failed_in_init && child->failed_op == COMMAND_EXEC)
                 return report_exec(child, err);
-        if (child->failed_op == CHILD_CHDIR)
+        if (!child->failed_in_init && child->failed_op == COMMAND_CHDIR)
                 return error_os(err, child->failed_errno,
                                 "the working directory '%s' cannot be entered inside", child->cwd);
         snprintf(what, sizeof(what), "step '%s'%s%s failed",

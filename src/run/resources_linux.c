@@ -32,6 +32,8 @@ struct opener {
         size_t plan_step;  /* the one being translated */
         unsigned tmp_slot, shm_slot;
         bool has_failed;
+        struct init_step dropped_init; /* written to after a failure, never read */
+        struct command_step dropped_command;
 };
 
 static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
@@ -46,42 +48,50 @@ static const char *const root_proc_files[] = { "/proc/kcore",      "/proc/kmsg",
 
 /* ---- builders, sticky like the plan's ------------------------------------------------------------------- */
 
-static struct child_step *append(struct opener *opener, struct child_step **steps, size_t *count,
-                                 size_t *capacity, enum child_op op)
+/* Room for one more of `count` items of `size` bytes; NULL, and sticky failure, when there is none. */
+static void *make_room(struct opener *opener, void *items, size_t count, size_t *capacity, size_t size)
 {
-        static struct child_step dropped;
+        size_t wanted = *capacity ? 2 * *capacity : 48;
+        void *grown;
 
-        if (*count == *capacity) {
-                size_t wanted = *capacity ? 2 * *capacity : 48;
-                struct child_step *grown = realloc(*steps, wanted * sizeof(*grown));
-
-                if (!grown) {
-                        opener->has_failed = true;
-                        return &dropped;
-                }
-                *steps = grown;
-                *capacity = wanted;
+        if (count < *capacity)
+                return items;
+        grown = realloc(items, wanted * size);
+        if (!grown) {
+                opener->has_failed = true;
+                return NULL;
         }
-        (*steps)[*count] = (struct child_step){ .op = op, .plan_step = opener->plan_step };
-        return &(*steps)[(*count)++];
+        *capacity = wanted;
+        return grown;
 }
 
-static struct child_step *init_step(struct opener *opener, enum child_op op, const char *path)
+static struct init_step *init_step(struct opener *opener, enum init_op op, const char *path)
 {
         struct resources *resources = opener->resources;
-        struct child_step *step = append(opener, &resources->init_steps, &resources->child.init_count,
-                                         &resources->init_capacity, op);
+        struct init_step *steps = make_room(opener, resources->init_steps, resources->child.init_count,
+                                            &resources->init_capacity, sizeof(*steps));
 
-        step->path = path;
-        return step;
+        if (!steps)
+                return &opener->dropped_init;
+        resources->init_steps = steps;
+        steps += resources->child.init_count++;
+        *steps = (struct init_step){ .op = op, .path = path, .plan_step = opener->plan_step };
+        return steps;
 }
 
-static struct child_step *command_step(struct opener *opener, enum child_op op)
+static struct command_step *command_step(struct opener *opener, enum command_op op)
 {
         struct resources *resources = opener->resources;
+        struct command_step *steps =
+                make_room(opener, resources->command_steps, resources->child.command_count,
+                          &resources->command_capacity, sizeof(*steps));
 
-        return append(opener, &resources->command_steps, &resources->child.command_count,
-                      &resources->command_capacity, op);
+        if (!steps)
+                return &opener->dropped_command;
+        resources->command_steps = steps;
+        steps += resources->child.command_count++;
+        *steps = (struct command_step){ .op = op, .plan_step = opener->plan_step };
+        return steps;
 }
 
 /* A string that lives as long as the resources. */
@@ -126,9 +136,9 @@ static const char *staged_name(struct opener *opener, const char *path)
 static bool was_made(const struct opener *opener, const char *name)
 {
         for (size_t i = 0; i < opener->resources->child.init_count; i++) {
-                const struct child_step *step = &opener->resources->init_steps[i];
+                const struct init_step *step = &opener->resources->init_steps[i];
 
-                if (step->op == CHILD_MAKE_DIR && !strcmp(step->path, name))
+                if (step->op == INIT_MAKE_DIR && !strcmp(step->path, name))
                         return true;
         }
         return false;
@@ -145,7 +155,7 @@ static void make_directories(struct opener *opener, const char *name, bool with_
                         return;
                 }
                 if (!was_made(opener, prefix))
-                        init_step(opener, CHILD_MAKE_DIR, keep(opener, prefix, ""))->value = 0755;
+                        init_step(opener, INIT_MAKE_DIR, keep(opener, prefix, ""))->value = 0755;
                 if (!slash)
                         return;
         }
@@ -160,7 +170,7 @@ static void make_mount_point(struct opener *opener, const char *path, enum path_
                 return;
         make_directories(opener, name, is_directory);
         if (!is_directory)
-                init_step(opener, CHILD_MAKE_FILE, name)->value = 0644;
+                init_step(opener, INIT_MAKE_FILE, name)->value = 0644;
 }
 
 static enum path_kind kind_of(const char *path)
@@ -189,7 +199,7 @@ static void make_device_points(struct opener *opener)
         make_mount_point(opener, "/proc", PATH_DIRECTORY);
         make_mount_point(opener, "/tmp", PATH_DIRECTORY);
         for (size_t i = 0; i < COUNT(links); i++)
-                init_step(opener, CHILD_MAKE_LINK, links[i][0])->target = links[i][1];
+                init_step(opener, INIT_MAKE_LINK, links[i][0])->target = links[i][1];
 }
 
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
@@ -197,8 +207,8 @@ static void fill_stage(struct opener *opener)
 {
         bool has_masks = !opener->host->uid;
 
-        init_step(opener, CHILD_MAKE_DIR, "tmp")->value = 01777;
-        init_step(opener, CHILD_MAKE_DIR, "shm")->value = 01777;
+        init_step(opener, INIT_MAKE_DIR, "tmp")->value = 01777;
+        init_step(opener, INIT_MAKE_DIR, "shm")->value = 01777;
         make_device_points(opener);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 const struct step *step = &opener->plan->steps[i];
@@ -211,18 +221,18 @@ static void fill_stage(struct opener *opener)
                         const char *name = staged_name(opener, step->path);
 
                         make_directories(opener, name, false);
-                        init_step(opener, CHILD_MAKE_LINK, name)->target = step->target;
+                        init_step(opener, INIT_MAKE_LINK, name)->target = step->target;
                 }
                 has_masks |= step->op == PLAN_HIDE;
         }
         if (has_masks) {
-                init_step(opener, CHILD_MAKE_DIR, "d")->value = 0;
-                init_step(opener, CHILD_MAKE_FILE, "f")->value = 0;
+                init_step(opener, INIT_MAKE_DIR, "d")->value = 0;
+                init_step(opener, INIT_MAKE_FILE, "f")->value = 0;
         }
         opener->tmp_slot = opener->resources->slot_count++;
-        init_step(opener, CHILD_GRAB_STAGED, "tmp")->slot = opener->tmp_slot;
+        init_step(opener, INIT_GRAB_STAGED, "tmp")->slot = opener->tmp_slot;
         opener->shm_slot = opener->resources->slot_count++;
-        init_step(opener, CHILD_GRAB_STAGED, "shm")->slot = opener->shm_slot;
+        init_step(opener, INIT_GRAB_STAGED, "shm")->slot = opener->shm_slot;
 }
 
 /* ---- translation ---------------------------------------------------------------------------------------- */
@@ -233,21 +243,18 @@ static void grab_trees(struct opener *opener, unsigned *first_slot)
         *first_slot = opener->resources->slot_count;
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 const struct step *step = &opener->plan->steps[i];
-                struct child_step *grab;
+                struct init_step *grab;
 
                 opener->plan_step = i;
                 if (step->op == PLAN_DEVICES) {
-                        for (size_t j = 0; j < COUNT(device_nodes); j++) {
-                                if (kind_of(device_nodes[j]) == PATH_ABSENT)
-                                        continue;
-                                init_step(opener, CHILD_GRAB, device_nodes[j])->slot =
+                        for (size_t j = 0; j < COUNT(device_nodes); j++)
+                                init_step(opener, INIT_GRAB_NODE, device_nodes[j])->slot =
                                         opener->resources->slot_count++;
-                        }
                         continue;
                 }
                 if (step->op != PLAN_WRITABLE && step->op != PLAN_SHOW)
                         continue;
-                grab = init_step(opener, CHILD_GRAB, step->path);
+                grab = init_step(opener, INIT_GRAB, step->path);
                 grab->slot = opener->resources->slot_count++;
                 grab->value = ATTR_NOSUID | ATTR_NODEV;
                 if (step->op == PLAN_SHOW)
@@ -255,11 +262,18 @@ static void grab_trees(struct opener *opener, unsigned *first_slot)
         }
 }
 
+static struct init_step *place(struct opener *opener, const char *path, unsigned slot)
+{
+        struct init_step *step = init_step(opener, INIT_PLACE, in_root(opener, path));
+
+        step->slot = slot;
+        return step;
+}
+
 static void place_devices(struct opener *opener, unsigned *slot)
 {
         for (size_t i = 0; i < COUNT(device_nodes); i++)
-                if (kind_of(device_nodes[i]) != PATH_ABSENT)
-                        init_step(opener, CHILD_PLACE, in_root(opener, device_nodes[i]))->slot = (*slot)++;
+                place(opener, device_nodes[i], (*slot)++)->is_system = true;
 }
 
 static void mount_terminals(struct opener *opener)
@@ -268,28 +282,28 @@ static void mount_terminals(struct opener *opener)
 
         if (!*opener->root && kind_of("/dev/pts") != PATH_DIRECTORY)
                 return;
-        init_step(opener, CHILD_TERMINALS, in_root(opener, "/dev/pts"));
+        init_step(opener, INIT_TERMINALS, in_root(opener, "/dev/pts"));
         /* A node of the host's devpts would open the host's terminals; a link leads to ours by itself. */
         if (!*opener->root && !lstat("/dev/ptmx", &status) && S_ISCHR(status.st_mode))
-                init_step(opener, CHILD_BIND_FILE, "/dev/ptmx")->target = "/dev/pts/ptmx";
+                init_step(opener, INIT_PTMX, "/dev/ptmx")->target = "/dev/pts/ptmx";
 }
 
 static void mount_proc(struct opener *opener)
 {
-        init_step(opener, CHILD_PROC, in_root(opener, "/proc"));
+        init_step(opener, INIT_PROC, in_root(opener, "/proc"));
         for (size_t i = 0; i < COUNT(root_proc_files) && !opener->host->uid; i++)
                 if (kind_of(root_proc_files[i]) != PATH_ABSENT)
-                        init_step(opener, CHILD_COVER, in_root(opener, root_proc_files[i]))->target = "f";
+                        init_step(opener, INIT_COVER, in_root(opener, root_proc_files[i]))->target = "f";
 }
 
 static void set_limit(struct opener *opener, enum limit limit)
 {
-        struct child_step *step = command_step(opener, CHILD_RLIMIT);
+        struct command_step *step = command_step(opener, COMMAND_LIMIT);
 
         step->value = opener->policy->limits[limit];
-        step->slot = limit == LIMIT_OPEN_FILES  ? RLIMIT_NOFILE
-                     : limit == LIMIT_FILE_SIZE ? RLIMIT_FSIZE
-                                                : RLIMIT_NPROC;
+        step->resource = limit == LIMIT_OPEN_FILES  ? RLIMIT_NOFILE
+                         : limit == LIMIT_FILE_SIZE ? RLIMIT_FSIZE
+                                                    : RLIMIT_NPROC;
         /* Init lives in the same namespace and counts too. */
         if (limit == LIMIT_PROCESSES)
                 step->value++;
@@ -309,11 +323,11 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         case PLAN_OUTPUT:
                 return; /* done elsewhere: before, or by the parent */
         case PLAN_NEW_ROOT:
-                init_step(opener, CHILD_COVER, opener->root)->target = "root";
+                init_step(opener, INIT_COVER, opener->root)->target = "root";
                 return;
         case PLAN_SHOW:
         case PLAN_WRITABLE:
-                init_step(opener, CHILD_PLACE, in_root(opener, step->path))->slot = (*slot)++;
+                place(opener, step->path, (*slot)++);
                 return;
         case PLAN_DEVICES:
                 place_devices(opener, slot);
@@ -323,51 +337,52 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 return;
         case PLAN_PRIVATE_SHM:
                 if (*opener->root || kind_of("/dev/shm") == PATH_DIRECTORY)
-                        init_step(opener, CHILD_PLACE, in_root(opener, "/dev/shm"))->slot = opener->shm_slot;
+                        place(opener, "/dev/shm", opener->shm_slot)->is_system = true;
                 return;
         case PLAN_PRIVATE_TMP:
-                init_step(opener, CHILD_PLACE, in_root(opener, "/tmp"))->slot = opener->tmp_slot;
+                place(opener, "/tmp", opener->tmp_slot)->is_system = true;
                 return;
         case PLAN_PROC:
                 mount_proc(opener);
                 return;
         case PLAN_PIN:
-                init_step(opener, CHILD_BIND, in_root(opener, step->path));
+                init_step(opener, INIT_BIND, in_root(opener, step->path));
                 return;
         case PLAN_PROTECT:
-                init_step(opener, CHILD_BIND, in_root(opener, step->path))->value = ATTR_RDONLY;
+                init_step(opener, INIT_BIND, in_root(opener, step->path))->value = ATTR_RDONLY;
                 return;
         case PLAN_HIDE:
-                init_step(opener, CHILD_COVER, in_root(opener, step->path))->target =
+                init_step(opener, INIT_COVER, in_root(opener, step->path))->target =
                         step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
                 return;
         case PLAN_ENTER_ROOT:
-                init_step(opener, CHILD_PIVOT, opener->root);
+                init_step(opener, INIT_PIVOT, opener->root);
                 return;
         case PLAN_PRIVATE_IPC:
-                command_step(opener, CHILD_IPC);
+                command_step(opener, COMMAND_IPC);
                 return;
         case PLAN_SESSION:
-                command_step(opener, CHILD_SESSION);
+                command_step(opener, COMMAND_SIGNALS);
+                command_step(opener, COMMAND_SESSION);
                 return;
         case PLAN_LIMIT:
                 set_limit(opener, (enum limit)step->value);
                 return;
         case PLAN_PRIVILEGES:
-                command_step(opener, CHILD_PRIVILEGES);
+                command_step(opener, COMMAND_PRIVILEGES)->value = opener->host->namespaces != NAMESPACES_USER;
                 return;
         case PLAN_LANDLOCK:
-                command_step(opener, CHILD_LANDLOCK);
+                command_step(opener, COMMAND_LANDLOCK);
                 return;
         case PLAN_SECCOMP:
-                command_step(opener, CHILD_SECCOMP);
+                command_step(opener, COMMAND_SECCOMP);
                 return;
         case PLAN_DESCRIPTORS:
-                command_step(opener, CHILD_WAIT);
-                command_step(opener, CHILD_CHDIR);
+                command_step(opener, COMMAND_WAIT);
+                command_step(opener, COMMAND_CHDIR);
                 /* Last: it may take the number of a descriptor that an earlier step needed. */
-                command_step(opener, CHILD_STDIO);
-                command_step(opener, CHILD_DESCRIPTORS);
+                command_step(opener, COMMAND_STDIO);
+                command_step(opener, COMMAND_DESCRIPTORS);
                 return;
         }
 }
@@ -398,7 +413,7 @@ static int make_steps(struct opener *opener, abatis_error *err)
         unsigned slot = 0;
 
         if (has_op(opener->plan, PLAN_MAP_IDS))
-                init_step(opener, CHILD_MAP_IDS, resources->uid_map)->target = resources->gid_map;
+                init_step(opener, INIT_MAP_IDS, resources->uid_map)->target = resources->gid_map;
         if (has_world) {
                 opener->stage = choose_stage();
                 if (!opener->stage)
@@ -406,21 +421,23 @@ static int make_steps(struct opener *opener, abatis_error *err)
                                          "none of /dev/shm, /tmp, /run and /mnt is a directory");
                 if (has_op(opener->plan, PLAN_NEW_ROOT))
                         opener->root = keep(opener, opener->stage, "/root");
-                init_step(opener, CHILD_PRIVATE, NULL);
-                init_step(opener, CHILD_STAGE, opener->stage);
+                /* Another user's namespace only receives mount events; root's would also send them. */
+                if (opener->host->namespaces == NAMESPACES_ROOT)
+                        init_step(opener, INIT_PRIVATE, NULL);
+                init_step(opener, INIT_STAGE, opener->stage);
                 fill_stage(opener);
         }
-        init_step(opener, CHILD_START, NULL);
+        init_step(opener, INIT_START, NULL);
         if (has_world) {
                 grab_trees(opener, &slot);
-                init_step(opener, CHILD_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
+                init_step(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
         }
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 opener->plan_step = i;
                 translate(opener, &opener->plan->steps[i], &slot);
         }
-        command_step(opener, CHILD_SIGNALS);
-        command_step(opener, CHILD_EXEC);
+        command_step(opener, COMMAND_SIGNAL_MASK);
+        command_step(opener, COMMAND_EXEC);
         return opener->has_failed ? error_memory(err) : 0;
 }
 
@@ -435,7 +452,9 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                    struct resources **out, abatis_error *err)
 {
         struct resources *resources = calloc(1, sizeof(*resources));
-        struct opener opener = { resources, plan, policy, host, NULL, "", 0, 0, 0, false };
+        struct opener opener = {
+                .resources = resources, .plan = plan, .policy = policy, .host = host, .root = ""
+        };
         int r;
 
         if (!resources)

@@ -8,7 +8,8 @@
 
 struct resources {
         struct child_plan child;
-        struct child_step *init_steps, *command_steps; /* owned */
+        struct init_step *init_steps;       /* owned */
+        struct command_step *command_steps; /* owned */
         size_t init_capacity, command_capacity;
         struct child_rule *rules; /* owned, with their descriptors */
         size_t rule_capacity;

@@ -1,0 +1,300 @@
+/* child_command_linux.c: the command's own steps, from its clone to its exec. Raw system calls over prepared data. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "run/child_linux.h"
+#include "run/syscall_linux.h"
+
+static void child_close(long fd)
+{
+        RAW(SYS_close, fd);
+}
+
+static long set_stdio(const struct child_job *job)
+{
+        long moved[3], r;
+
+        /* First out of the way: one of them may be a number that another is about to take. */
+        for (int i = 0; i < 3; i++) {
+                moved[i] = job->stdio[i];
+                if (moved[i] != i && moved[i] < 3) {
+                        moved[i] = RAW(SYS_fcntl, moved[i], F_DUPFD_CLOEXEC, 3);
+                        if (moved[i] < 0)
+                                return moved[i];
+                }
+        }
+        for (int i = 0; i < 3; i++) {
+                if (moved[i] == i)
+                        r = RAW(SYS_fcntl, i, F_SETFD, 0);
+                else
+                        r = RAW(SYS_dup3, moved[i], i, 0);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static long drop_privileges(const struct command_step *step)
+{
+        struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+        struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+        const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+        long r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+
+        /* Without the right to set these there is no capability to lose either. */
+        if (!r) {
+                r = RAW(SYS_prctl, PR_SET_SECUREBITS, bits, 0, 0, 0);
+                if (r == -EPERM)
+                        r = 0;
+        }
+        for (long capability = 0; !r && step->value && capability <= 63; capability++)
+                if (RAW(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
+                        break; /* past the kernel's last one, or not ours to drop */
+        /* The ambient set goes with the permitted one. */
+        return r ? r : RAW(SYS_capset, &header, none);
+}
+
+static long allow(long ruleset, long fd, uint64_t allowed)
+{
+        struct ll_path_beneath attributes = { .allowed = allowed, .parent_fd = (int)fd };
+
+        return RAW(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, &attributes, 0);
+}
+
+static bool is_same(const char *left, const char *right)
+{
+        while (*left && *left == *right) {
+                left++;
+                right++;
+        }
+        return *left == *right;
+}
+
+static bool is_excepted(const char *name, const char *const *except)
+{
+        if (is_same(name, ".") || is_same(name, ".."))
+                return true;
+        for (; *except; except++)
+                if (is_same(name, *except))
+                        return true;
+        return false;
+}
+
+/* An entry that cannot be opened, or is a link, gets no rights; what a link leads to has its own or none. */
+static long allow_entry(long ruleset, long directory, const char *name, uint64_t allowed)
+{
+        long fd = RAW(SYS_openat, directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), r;
+        struct stat status;
+
+        if (fd < 0)
+                return 0;
+        r = RAW(SYS_fstat, fd, &status);
+        if (!r && !S_ISDIR(status.st_mode))
+                allowed &= LL_FILE_RIGHTS;
+        if (!r && !S_ISLNK(status.st_mode) && allowed)
+                r = allow(ruleset, fd, allowed);
+        child_close(fd);
+        return r;
+}
+
+struct directory_entry {
+        uint64_t inode;
+        int64_t offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+};
+
+static long allow_entries(long ruleset, const struct child_rule *rule)
+{
+        char buffer[8192] __attribute__((aligned(8)));
+        /* Opened anew: jobs that start at the same time must not share a position. */
+        long directory = RAW(SYS_openat, rule->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
+
+        if (directory < 0)
+                return directory;
+        while (!r && (got = RAW(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0) {
+                for (long at = 0; at < got && !r;) {
+                        const struct directory_entry *entry = (const void *)(buffer + at);
+
+                        if (!is_excepted(entry->name, rule->except))
+                                r = allow_entry(ruleset, directory, entry->name, rule->allowed);
+                        at += entry->length;
+                }
+        }
+        child_close(directory);
+        return r ? r : got;
+}
+
+static long add_rule(const struct child_job *job, long ruleset, const struct child_rule *rule)
+{
+        long fd, r;
+
+        if (rule->except)
+                return allow_entries(ruleset, rule);
+        if (!rule->staged)
+                return allow(ruleset, rule->fd, rule->allowed);
+        fd = RAW(SYS_openat, job->stage, rule->staged, O_PATH | O_CLOEXEC);
+        if (fd < 0)
+                return fd;
+        r = allow(ruleset, fd, rule->allowed);
+        child_close(fd);
+        return r;
+}
+
+static long restrict_paths(const struct child_job *job)
+{
+        const struct child_plan *plan = job->plan;
+        long ruleset = RAW(SYS_landlock_create_ruleset, &plan->ruleset, plan->ruleset_size, 0), r = 0;
+
+        if (ruleset < 0)
+                return ruleset;
+        for (size_t i = 0; i < plan->rule_count && !r; i++)
+                r = add_rule(job, ruleset, &plan->rules[i]);
+        if (!r)
+                r = RAW(SYS_landlock_restrict_self, ruleset, 0);
+        child_close(ruleset);
+        return r;
+}
+
+static long set_limit(const struct command_step *step)
+{
+        struct {
+                uint64_t soft, hard;
+        } wanted = { step->value, step->value }, now;
+        long r = RAW(SYS_prlimit64, 0, step->resource, 0, &now);
+
+        if (r < 0)
+                return r;
+        /* A limit that is already stricter stays. */
+        if (now.hard < wanted.hard)
+                wanted.hard = now.hard;
+        if (now.soft < wanted.soft)
+                wanted.soft = now.soft;
+        if (wanted.soft > wanted.hard)
+                wanted.soft = wanted.hard;
+        return RAW(SYS_prlimit64, 0, step->resource, &wanted, 0);
+}
+
+static long wait_for_init(struct child_job *job)
+{
+        int phase;
+
+        while ((phase = __atomic_load_n(&job->phase, __ATOMIC_ACQUIRE)) == PHASE_SETUP)
+                RAW(SYS_futex, &job->phase, FUTEX_WAIT, PHASE_SETUP, 0, 0, 0);
+        if (phase == PHASE_READY)
+                return 0;
+        /* Init has reported already. */
+        RAW(SYS_exit_group, 125);
+        return -ECANCELED;
+}
+
+static long enter_directory(const struct child_job *job)
+{
+        long r = RAW(SYS_chdir, job->cwd);
+
+        return r < 0 && job->fallback_cwd ? RAW(SYS_chdir, job->fallback_cwd) : r;
+}
+
+static long reset_signals(const struct child_job *job)
+{
+        const struct {
+                uint64_t handler, flags, restorer, mask;
+        } default_action = { 0, 0, 0, 0 };
+
+        /* Handlers went when init was cloned; what the caller ignores would still be ignored. */
+        for (long number = 1; number <= 64; number++)
+                RAW(SYS_rt_sigaction, number, &default_action, 0, sizeof(uint64_t));
+        RAW(SYS_umask, job->umask);
+        return 0;
+}
+
+static long unblock_signals(void)
+{
+        uint64_t none = 0;
+
+        return RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
+}
+
+static long do_step(struct child_job *job, const struct command_step *step)
+{
+        long r;
+
+        switch (step->op) {
+        case COMMAND_SIGNALS:
+                return reset_signals(job);
+        case COMMAND_SESSION:
+                r = RAW(SYS_setsid);
+                return r < 0 ? r : 0;
+        case COMMAND_IPC:
+                return RAW(SYS_unshare, CLONE_NEWIPC);
+        case COMMAND_LIMIT:
+                return set_limit(step);
+        case COMMAND_PRIVILEGES:
+                return drop_privileges(step);
+        case COMMAND_LANDLOCK:
+                return restrict_paths(job);
+        case COMMAND_SECCOMP:
+                return RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &job->plan->filter);
+        case COMMAND_WAIT:
+                return wait_for_init(job);
+        case COMMAND_CHDIR:
+                return enter_directory(job);
+        case COMMAND_STDIO:
+                return set_stdio(job);
+        case COMMAND_DESCRIPTORS:
+                return RAW(SYS_close_range, 3, UINT_MAX, 0);
+        case COMMAND_SIGNAL_MASK:
+                return unblock_signals();
+        case COMMAND_EXEC:
+                return RAW(SYS_execve, job->program, job->argv, job->envp);
+        }
+        return -ENOSYS;
+}
+
+static void run_command(void *argument)
+{
+        struct child_job *job = argument;
+
+        for (size_t i = 0; i < job->plan->command_count; i++) {
+                const struct command_step *step = &job->plan->command_steps[i];
+                long r = do_step(job, step);
+
+                if (r >= 0)
+                        continue;
+                if (child_claim_report(job)) {
+                        job->failed_op = step->op;
+                        job->failed_step = step->plan_step;
+                        job->failed_errno = (int)-r;
+                }
+                break;
+        }
+        RAW(SYS_exit_group, 125);
+}
+
+long child_command_start(struct child_job *job)
+{
+        struct clone3_arguments arguments = {
+                .flags = CLONE_VM,
+                .exit_signal = SIGCHLD,
+                .stack = (uintptr_t)job->command_stack - CHILD_STACK_SIZE,
+                .stack_size = CHILD_STACK_SIZE,
+        };
+        long pid = raw_clone(&arguments, run_command, job);
+
+        if (pid < 0)
+                return pid;
+        job->command = (int)pid;
+        return 0;
+}

@@ -1,0 +1,254 @@
+/* child_mounts_linux.c: init's steps: the ids, the mounts, the masks. Raw system calls over prepared data. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mount.h>
+
+#include "run/child_linux.h"
+#include "run/syscall_linux.h"
+
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+#define TREE_CLONE 1u
+#define TREE_CLOEXEC O_CLOEXEC
+#define MOVE_F_EMPTY 0x4u
+#define MOVE_T_EMPTY 0x40u
+
+struct mount_attributes {
+        uint64_t set, clear, propagation, userns;
+};
+
+static long open_path(const char *path)
+{
+        struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
+
+        /* The path was resolved before; a link in it now means that somebody swapped it meanwhile. */
+        return RAW(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+static long close_fd(long fd)
+{
+        return RAW(SYS_close, fd);
+}
+
+static long set_attributes(long fd, uint64_t attributes)
+{
+        struct mount_attributes change = { .set = attributes, .propagation = MS_PRIVATE };
+
+        return RAW(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof(change));
+}
+
+/* A detached copy of the mounts at `name` below `directory`. */
+static long copy_tree(long directory, const char *name)
+{
+        return RAW(SYS_open_tree, directory, name, TREE_CLONE | TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+}
+
+static long attach(long tree, long target)
+{
+        return RAW(SYS_move_mount, tree, "", target, "", MOVE_F_EMPTY | MOVE_T_EMPTY);
+}
+
+static long attach_at(long tree, const char *path)
+{
+        long target = open_path(path), r;
+
+        if (target < 0)
+                return target;
+        r = attach(tree, target);
+        close_fd(target);
+        return r;
+}
+
+static long write_file(const char *path, const char *text)
+{
+        long fd = RAW(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC), length = 0, r;
+
+        if (fd < 0)
+                return fd;
+        while (text[length])
+                length++;
+        r = RAW(SYS_write, fd, text, length);
+        close_fd(fd);
+        return r < 0 ? r : 0;
+}
+
+static long map_ids(const struct init_step *step)
+{
+        long r = write_file("/proc/self/setgroups", "deny");
+
+        if (!r)
+                r = write_file("/proc/self/uid_map", step->path);
+        return r ? r : write_file("/proc/self/gid_map", step->target);
+}
+
+static long make_stage(struct child_job *job, const struct init_step *step)
+{
+        long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+
+        if (r < 0)
+                return r;
+        r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+        if (r < 0)
+                return r;
+        job->stage = (int)r;
+        return 0;
+}
+
+static long make_file(const struct child_job *job, const struct init_step *step)
+{
+        long fd = RAW(SYS_openat, job->stage, step->path, O_WRONLY | O_CREAT | O_CLOEXEC, step->value);
+
+        return fd < 0 ? fd : close_fd(fd);
+}
+
+static long make_directory(const struct child_job *job, const struct init_step *step)
+{
+        long r = RAW(SYS_mkdirat, job->stage, step->path, step->value);
+
+        return r == -EEXIST ? 0 : r;
+}
+
+static long grab(struct child_job *job, const struct init_step *step)
+{
+        long place = open_path(step->path), tree, r = 0;
+
+        if (place < 0)
+                return place;
+        tree = copy_tree(place, "");
+        close_fd(place);
+        if (tree < 0)
+                return tree;
+        if (step->value)
+                r = set_attributes(tree, step->value);
+        job->slots[step->slot] = (int)tree;
+        return r;
+}
+
+static long grab_staged(struct child_job *job, const struct init_step *step)
+{
+        long tree = copy_tree(job->stage, step->path);
+
+        if (tree < 0)
+                return tree;
+        job->slots[step->slot] = (int)tree;
+        return 0;
+}
+
+static long grab_node(struct child_job *job, const struct init_step *step)
+{
+        long tree = RAW(SYS_open_tree, AT_FDCWD, step->path, TREE_CLONE | TREE_CLOEXEC);
+
+        job->slots[step->slot] = (int)tree;
+        return tree == -ENOENT ? 0 : tree;
+}
+
+/* What is attached stays open until the setup is over: one call closes it all. */
+static long place(const struct child_job *job, const struct init_step *step)
+{
+        long tree = job->slots[step->slot];
+
+        if (tree == -ENOENT)
+                return 0;
+        if (!step->is_system)
+                return attach_at(tree, step->path);
+        return RAW(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
+}
+
+static long cover(const struct child_job *job, const struct init_step *step)
+{
+        long tree = copy_tree(job->stage, step->target), r;
+
+        if (tree < 0)
+                return tree;
+        r = attach_at(tree, step->path);
+        close_fd(tree);
+        return r;
+}
+
+static long bind_again(const struct init_step *step)
+{
+        long place = open_path(step->path), tree, r = 0;
+
+        if (place < 0)
+                return place;
+        tree = copy_tree(place, "");
+        if (tree >= 0 && step->value)
+                r = set_attributes(tree, step->value);
+        if (tree >= 0 && !r)
+                r = attach(tree, place);
+        close_fd(place);
+        if (tree < 0)
+                return tree;
+        close_fd(tree);
+        return r;
+}
+
+static long bind_ptmx(const struct init_step *step)
+{
+        long tree = RAW(SYS_open_tree, AT_FDCWD, step->target, TREE_CLONE | TREE_CLOEXEC);
+
+        return tree < 0 ? tree : RAW(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
+}
+
+static long pivot(const struct init_step *step)
+{
+        long r = RAW(SYS_chdir, step->path);
+
+        if (!r)
+                r = RAW(SYS_pivot_root, ".", ".");
+        /* Both roots are now stacked on "/": the upper one is the old. */
+        if (!r)
+                r = RAW(SYS_umount2, ".", MNT_DETACH);
+        return r ? r : RAW(SYS_chdir, "/");
+}
+
+long child_mounts_do(struct child_job *job, const struct init_step *step)
+{
+        switch (step->op) {
+        case INIT_MAP_IDS:
+                return map_ids(step);
+        case INIT_PRIVATE:
+                return RAW(SYS_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
+        case INIT_STAGE:
+                return make_stage(job, step);
+        case INIT_MAKE_DIR:
+                return make_directory(job, step);
+        case INIT_MAKE_FILE:
+                return make_file(job, step);
+        case INIT_MAKE_LINK:
+                return RAW(SYS_symlinkat, step->target, job->stage, step->path);
+        case INIT_GRAB:
+                return grab(job, step);
+        case INIT_GRAB_NODE:
+                return grab_node(job, step);
+        case INIT_GRAB_STAGED:
+                return grab_staged(job, step);
+        case INIT_START:
+                return child_command_start(job);
+        case INIT_READ_ONLY: {
+                struct mount_attributes change = { .set = step->value, .propagation = MS_PRIVATE };
+
+                return RAW(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &change, sizeof(change));
+        }
+        case INIT_PLACE:
+                return place(job, step);
+        case INIT_COVER:
+                return cover(job, step);
+        case INIT_BIND:
+                return bind_again(step);
+        case INIT_PTMX:
+                return bind_ptmx(step);
+        case INIT_TERMINALS:
+                return RAW(SYS_mount, "devpts", step->path, "devpts", MS_NOSUID | MS_NOEXEC,
+                           "newinstance,ptmxmode=0666,mode=0620");
+        case INIT_PROC:
+                return RAW(SYS_mount, "proc", step->path, "proc",
+                           MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "hidepid=4");
+        case INIT_PIVOT:
+                return pivot(step);
+        }
+        return -ENOSYS;
+}
