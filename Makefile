@@ -4,7 +4,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 MESON_FLAGS ?=
 
-.PHONY: all demo test bench lint sanitize install clean
+.PHONY: all tests demo test bench lint sanitize install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -13,12 +13,17 @@ $(BUILD)/build.ninja:
 	@script/setup.sh build
 	@meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS)
 
+# The unit tests need libraries that the program does not.
+tests: $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dtests=true
+	@ninja -C $(BUILD)
+
 demo: all
 	@script/demo.sh $(BUILD)/abatis
 
 test:
 	@script/setup.sh test
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all tests
 	@BUILD=$(BUILD) test/run.sh
 
 bench:
@@ -33,7 +38,7 @@ lint:
 # The same tests with AddressSanitizer and UndefinedBehaviorSanitizer, in a build of their own.
 sanitize:
 	@script/setup.sh test
-	@$(MAKE) --no-print-directory all BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
+	@$(MAKE) --no-print-directory all tests BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
 	@BUILD=build-sanitize test/run.sh unit golden cli escape
 
 install: all

@@ -1,0 +1,107 @@
+# abatis.bash: completes the verbs, flags and values of abatis in bash.
+#
+# Installed as share/bash-completion/completions/abatis; works without the bash-completion package too, which is
+# only used, where it is there, to complete the command inside as if it stood alone.
+# shellcheck shell=bash
+
+_abatis_paths() { # -f|-d
+        local word=${COMP_WORDS[COMP_CWORD]}
+        # Without this, readline would put a space after a directory and would not quote what needs it.
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen "$1" -- "${word#=}")
+}
+
+_abatis_words() { # WORD...
+        local word=${COMP_WORDS[COMP_CWORD]}
+        mapfile -t COMPREPLY < <(compgen -W "$*" -- "${word#=}")
+}
+
+_abatis_value() { # FLAG
+        case $1 in
+        --preset) _abatis_words dev tool mcp strict guard ;;
+        --net) _abatis_words deny unix-only allow list ;;
+        --workspace | --data) _abatis_paths -d ;;
+        --config | --read | --write | --exec | --deny | --protect | --unix) _abatis_paths -f ;;
+        --command) mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]#=}") ;;
+        --env) mapfile -t COMPREPLY < <(compgen -e -- "${COMP_WORDS[COMP_CWORD]#=}") ;;
+        --timeout | --cpu) _abatis_words 10s 30s 5m 1h ;;
+        --max-output | --file-size | --memory) _abatis_words 1MiB 64MiB 512MiB 2GiB ;;
+        esac
+}
+
+# Finds where the command inside begins (0 when it has not begun yet) and the flag whose value is being typed.
+# Readline splits --flag=value into three words, so that an = between two words belongs to the flag before it.
+_abatis_parse() {
+        local i
+        abatis_command=0 abatis_flag=
+        for ((i = 2; i < COMP_CWORD; i++)); do
+                abatis_flag=
+                case ${COMP_WORDS[i]} in
+                --)
+                        abatis_command=$((i + 1))
+                        return
+                        ;;
+                --json | --best-effort | --help) ;;
+                -*)
+                        abatis_flag=${COMP_WORDS[i]}
+                        [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
+                        ((i++))
+                        ((i < COMP_CWORD)) && abatis_flag=
+                        ;;
+                *)
+                        # The two words of check stand among its flags.
+                        [[ ${COMP_WORDS[1]} == check ]] && continue
+                        abatis_command=$i
+                        return
+                        ;;
+                esac
+        done
+}
+
+_abatis() {
+        local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
+        local policy="--preset --workspace --data --config --read --write --exec --deny --protect --net --connect
+                --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory
+                --cpu --help"
+        local abatis_command abatis_flag
+        COMPREPLY=()
+
+        if ((COMP_CWORD == 1)); then
+                _abatis_words run explain check doctor --version --help
+                return
+        fi
+        _abatis_parse
+        if [[ -n $abatis_flag ]]; then
+                _abatis_value "$abatis_flag"
+                return
+        fi
+        case $verb in
+        run | explain)
+                if ((abatis_command && COMP_CWORD > abatis_command)); then
+                        if declare -F _command_offset >/dev/null; then
+                                _command_offset "$abatis_command"
+                        else
+                                _abatis_paths -f
+                        fi
+                elif ((abatis_command == 0)) && [[ $word == -* ]]; then
+                        [[ $verb == run ]] && policy+=" --result-fd"
+                        _abatis_words "$policy" --best-effort --json --
+                else
+                        compopt -o filenames 2>/dev/null
+                        mapfile -t COMPREPLY < <(compgen -c -- "$word" | sort -u)
+                fi
+                ;;
+        check)
+                if ((COMP_CWORD == 2)); then
+                        _abatis_words read write execute --help
+                elif [[ $word == -* ]]; then
+                        _abatis_words "$policy"
+                else
+                        _abatis_paths -f
+                fi
+                ;;
+        doctor) _abatis_words --json --help ;;
+        esac
+}
+
+complete -F _abatis abatis

@@ -1,0 +1,89 @@
+# abatis.fish: completes the verbs, flags and values of abatis in fish (share/fish/vendor_completions.d/abatis.fish).
+
+# Prints the words of the command inside, one a line, and fails while the cursor still is among abatis's own.
+function __abatis_command
+    set -l words (commandline -opc)
+    contains -- "$words[2]" run explain; or return 1
+    set -e words[1..2]
+    while set -q words[1]
+        switch $words[1]
+            case --
+                set -e words[1]
+                string join -- \n $words
+                return 0
+            case --json --best-effort --help '--*=*'
+            case '-*'
+                set -e words[1]
+            case '*'
+                string join -- \n $words
+                return 0
+        end
+        set -e words[1]
+    end
+    return 1
+end
+
+# Completes the command inside as if it stood alone.
+function __abatis_complete_command
+    set -l token (commandline -ct)
+    set -l words (__abatis_command)
+    if set -q words[1]; or not string match -q -- '-*' "$token"
+        complete "--do-complete="(string join ' ' -- (string escape -- $words) "$token")
+    end
+end
+
+function __abatis_is_verb
+    set -l words (commandline -opc)
+    contains -- "$words[2]" $argv
+end
+
+function __abatis_takes_flags
+    __abatis_is_verb check; or __abatis_is_verb run explain; and not __abatis_command >/dev/null
+end
+
+function __abatis_needs_access
+    set -l words (commandline -opc)
+    test (count $words) -eq 2; and test $words[2] = check
+end
+
+complete -c abatis -f
+
+complete -c abatis -n __fish_is_first_token -a run -d 'run a command in the sandbox'
+complete -c abatis -n __fish_is_first_token -a explain -d 'print how a policy would be enforced'
+complete -c abatis -n __fish_is_first_token -a check -d 'ask about one path'
+complete -c abatis -n __fish_is_first_token -a doctor -d 'print what this machine can enforce'
+complete -c abatis -n __fish_is_first_token -l version -d 'print the version'
+complete -c abatis -n __fish_is_first_token -l help -d 'explain the verbs'
+
+complete -c abatis -n __abatis_needs_access -a 'read write execute'
+complete -c abatis -n '__abatis_is_verb check; and not __abatis_needs_access' -F
+complete -c abatis -n '__abatis_is_verb run explain' -a '(__abatis_complete_command)'
+
+set -l flags complete -c abatis -n __abatis_takes_flags
+$flags -l preset -x -a 'dev tool mcp strict guard' -d 'start from this policy'
+$flags -l workspace -x -a '(__fish_complete_directories)' -d 'the directory that the command works in'
+$flags -l data -x -a '(__fish_complete_directories)' -d 'the data directory of the agent'
+$flags -l config -r -F -d 'a configuration file of the agent'
+$flags -l read -r -F -d 'allow reading'
+$flags -l write -r -F -d 'allow writing'
+$flags -l exec -r -F -d 'allow executing'
+$flags -l deny -r -F -d 'neither read nor written'
+$flags -l protect -r -F -d 'read but never written'
+$flags -l net -x -a 'deny unix-only allow list' -d 'the network'
+$flags -l connect -x -d 'allow connecting to HOST:PORT'
+$flags -l bind -x -d 'allow listening on a port'
+$flags -l unix -r -F -d 'allow a unix socket'
+$flags -l command -x -a '(__fish_complete_command)' -d 'allow only these programs'
+$flags -l env -x -a '(set -xn)' -d 'pass or set a variable'
+$flags -l timeout -x -a '10s 30s 5m 1h' -d 'kill everything after this time'
+$flags -l max-output -x -a '1MiB 16MiB' -d 'keep no more output than this'
+$flags -l open-files -x -d 'open files of each process'
+$flags -l file-size -x -a '64MiB 1GiB' -d 'largest file'
+$flags -l processes -x -d 'processes and threads'
+$flags -l memory -x -a '512MiB 2GiB' -d 'memory of the whole tree'
+$flags -l cpu -x -a '10s 60s' -d 'processor time of the whole tree'
+$flags -l help -d 'explain the flags'
+
+complete -c abatis -n '__abatis_is_verb doctor run explain; and not __abatis_command >/dev/null' -l json -d 'print JSON'
+complete -c abatis -n '__abatis_is_verb run explain; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
+complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l result-fd -x -d 'write the result object to a descriptor'

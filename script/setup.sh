@@ -1,0 +1,178 @@
+#!/bin/sh
+# setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
+#
+#   script/setup.sh [build|demo|test|bench|lint]...        (default: build)
+#
+# Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
+# What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
+# printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
+set -eu
+
+usage="usage: script/setup.sh [build|demo|test|bench|lint]..."
+
+say() {
+        printf 'setup: %s\n' "$*" >&2
+}
+
+# One line for each need: the package (its Debian and Ubuntu name), how to see that it is there, what to see.
+#   command X    the program X is in PATH
+#   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
+#   file X       the file X exists
+#   compiler     any C compiler under its usual name
+needs_build="
+gcc              compiler   -
+libc6-dev        file       /usr/include/stdio.h
+make             command    make
+meson            command    meson
+ninja-build      command    ninja
+pkg-config       command    pkg-config
+libjansson-dev   module     jansson,jansson.h
+"
+needs_demo="
+git              command    git
+python3          command    python3
+"
+needs_test="
+git              command    git
+gcc              command    gcc
+g++              command    g++
+clang            command    clang
+binutils         command    nm
+libseccomp-dev   module     libseccomp,seccomp.h
+libcmocka-dev    module     cmocka,cmocka.h
+python3          file       /usr/bin/python3
+nodejs           command    node
+sqlite3          command    sqlite3
+strace           command    strace
+gdb              command    gdb
+valgrind         command    valgrind
+util-linux       command    setpriv
+bsdutils         command    script
+procps           command    ps
+"
+needs_bench="
+bubblewrap       command    bwrap
+"
+needs_lint="
+git              command    git
+gcc              command    gcc
+clang            command    clang
+clang-format     command    clang-format
+clang-tidy       command    clang-tidy
+cppcheck         command    cppcheck
+shellcheck       command    shellcheck
+"
+
+has() { # HOW WHAT
+        case $1 in
+        command) command -v "$2" >/dev/null 2>&1 ;;
+        file) [ -e "$2" ] ;;
+        module)
+                if command -v pkg-config >/dev/null 2>&1; then
+                        pkg-config --exists "${2%,*}"
+                else
+                        [ -e "/usr/include/${2#*,}" ]
+                fi
+                ;;
+        compiler)
+                command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 ||
+                        command -v clang >/dev/null 2>&1
+                ;;
+        esac
+}
+
+# Prints the packages that are missing, one line each with what was looked for.
+list_missing() { # NEEDS
+        printf '%s' "$1" | while read -r package how what; do
+                [ -n "$package" ] || continue
+                has "$how" "$what" || case $how in
+                command) printf '%s the program %s\n' "$package" "$what" ;;
+                module) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
+                file) printf '%s the file %s\n' "$package" "$what" ;;
+                compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;
+                esac
+        done
+}
+
+names_of() { # LINES
+        printf '%s\n' "$1" | while read -r package _; do printf '%s\n' "$package"; done | sort -u | paste -s -d ' ' -
+}
+
+# The machine cannot be set up from here: say exactly what is missing, and stop.
+give_up() { # WHY
+        say "these are missing, and $1:"
+        printf '%s\n' "$missing" | while read -r package what; do
+                printf '         %-16s %s\n' "$package" "$what" >&2
+        done
+        say "on Debian 12 or newer, or Ubuntu 22.04 or newer, this installs them:"
+        say "  apt-get install --no-install-recommends $(names_of "$missing")"
+        say "elsewhere, install what carries the same programs and libraries, then run this again."
+        exit 1
+}
+
+# Sets `become` to what must stand before a command to run it as root.
+find_root() {
+        become=
+        [ "$(id -u)" -ne 0 ] || return 0
+        command -v sudo >/dev/null 2>&1 || give_up "this is neither root nor a machine with sudo"
+        if sudo -n true 2>/dev/null; then
+                become="sudo -n"
+        elif [ -t 0 ]; then
+                become=sudo
+        else
+                give_up "sudo wants a password and there is no terminal to ask for it"
+        fi
+}
+
+# Another apt (a fresh machine's automatic upgrades) may hold the lock: wait for it instead of failing.
+apt() { # ARG...
+        # shellcheck disable=SC2086 # $become is a command and its flag, or nothing
+        $become env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+                apt-get -o DPkg::Lock::Timeout=300 -q -y "$@" </dev/null >>"$log" 2>&1
+}
+
+install_missing() {
+        find_root
+        log=$(mktemp)
+        trap 'rm -f "$log"' EXIT
+        trap 'exit 130' INT
+        trap 'exit 143' TERM
+        packages=$(names_of "$missing")
+        say "installing with apt-get${become:+ (through sudo)}: $packages"
+        if [ "$become" = sudo ]; then
+                sudo -v || give_up "sudo was refused"
+        fi
+        # One broken source among many fails the whole update, yet the lists that count may be there.
+        apt update || say "apt-get update failed; trying with the package lists at hand"
+        # shellcheck disable=SC2086 # one word for each package
+        if ! apt install --no-install-recommends $packages; then
+                tail -n 15 "$log" >&2
+                give_up "apt-get could not install them (its last words are above)"
+        fi
+}
+
+needs=
+for name in "${@:-build}"; do
+        case $name in
+        build) needs="$needs$needs_build" ;;
+        demo) needs="$needs$needs_build$needs_demo" ;;
+        test) needs="$needs$needs_build$needs_test" ;;
+        bench) needs="$needs$needs_build$needs_test$needs_bench" ;;
+        lint) needs="$needs$needs_build$needs_lint" ;;
+        -h | --help)
+                echo "$usage"
+                exit 0
+                ;;
+        *)
+                say "unknown set '$name'; $usage"
+                exit 2
+                ;;
+        esac
+done
+
+missing=$(list_missing "$needs")
+[ -n "$missing" ] || exit 0
+command -v apt-get >/dev/null 2>&1 || give_up "this system has no apt-get to install them with"
+install_missing
+missing=$(list_missing "$needs")
+[ -z "$missing" ] || give_up "apt-get installed their packages without bringing them"
