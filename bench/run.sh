@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the benchmark and fails when a bar is missed: bench/run.sh [all|launch|overhead|memory] [ROUNDS]
 set -eu
+umask 022
 
 here=$(cd "$(dirname "$0")" && pwd)
 ABATIS=${ABATIS:-$here/../build/abatis}

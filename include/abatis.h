@@ -119,10 +119,10 @@ typedef struct abatis_job_options {
         const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash */
         const char *const *envp; /* NULL-terminated, filtered by the policy; NULL is the host's environment */
         const char *cwd; /* absolute; NULL is the working directory if it lies in view, else the workspace */
-        int capture;     /* 1: stdout and stderr are collected up to limits.output, stdin is stdin_fd */
+        int capture;     /* 1: stdout and stderr are collected up to limits.output (1 MiB if not set) */
         int stdin_fd;    /* borrowed during the call; -1 is /dev/null */
         int stdout_fd, stderr_fd; /* borrowed; without capture: the command's. With capture: -1, or where the
-                                     collected bytes are copied to as they come */
+                                     bytes are passed on to, up to the same limit, instead of being kept */
 } abatis_job_options;
 
 /* Starts with stdin, stdout and stderr of the host process and no capture. */

@@ -401,14 +401,14 @@ static void add_grants(struct native *native)
         if (policy->reads_all)
                 plan_grant(plan, "/", GRANT_READ | GRANT_EXECUTE, false);
         else if (native->has_mounts)
-                plan_grant(plan, "root", GRANT_READ, true);
+                plan_grant(plan, "/", GRANT_READ, true);
         if (policy->has_private_tmp && native->has_mounts)
-                plan_grant(plan, "tmp", all, true);
+                plan_grant(plan, "/tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
         if (policy->reads_all || !native->has_mounts)
                 plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
         else
-                plan_grant(plan, "root/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, true);
+                plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, true);
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = native->sorted[i];
 

@@ -27,11 +27,7 @@ bool path_is_below(const char *path, const char *directory)
 
 char *path_join(const char *directory, const char *name)
 {
-        char *joined;
-
-        if (asprintf(&joined, "%s/%s", directory[1] ? directory : "", name) < 0)
-                return NULL;
-        return joined;
+        return text_join(directory[1] ? directory : "", "/", name);
 }
 
 int path_clean(const char *path, char **out, abatis_error *err)
@@ -94,9 +90,9 @@ static char *read_link(const char *path)
 /* Replaces what is left to walk by the link's target followed by it. An absolute target starts over at the root. */
 static int follow_link(const char *target, char **rest, struct text *real, abatis_error *err)
 {
-        char *joined;
+        char *joined = text_join(target, "/", *rest);
 
-        if (asprintf(&joined, "%s/%s", target, *rest) < 0)
+        if (!joined)
                 return error_memory(err);
         free(*rest);
         *rest = joined;
@@ -123,7 +119,8 @@ static int walk(const char *name, struct text *real, char **rest, struct path_fa
         struct stat status;
         int r;
 
-        text_addf(real, "/%s", name);
+        text_add(real, "/");
+        text_add(real, name);
         if (real->has_failed)
                 return error_memory(err);
         if (facts->kind == PATH_ABSENT)

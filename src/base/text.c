@@ -87,6 +87,19 @@ void text_done(struct text *text)
         *text = (struct text){ 0 };
 }
 
+char *text_join(const char *first, const char *second, const char *third)
+{
+        size_t lengths[3] = { strlen(first), strlen(second), strlen(third) };
+        char *joined = malloc(lengths[0] + lengths[1] + lengths[2] + 1);
+
+        if (!joined)
+                return NULL;
+        memcpy(joined, first, lengths[0]);
+        memcpy(joined + lengths[0], second, lengths[1]);
+        memcpy(joined + lengths[0] + lengths[1], third, lengths[2] + 1);
+        return joined;
+}
+
 /* The length of the well-formed UTF-8 sequence at `bytes`, or 0: no overlong forms, no surrogates. */
 static size_t sequence_length(const unsigned char *bytes, size_t left)
 {

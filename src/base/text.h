@@ -22,6 +22,10 @@ void text_done(struct text *text);
 
 #define OWN_TEXT __attribute__((cleanup(text_done)))
 
+/* Three strings in one, owned by the caller, or NULL. On the launch path: printf would cost more than the launch of a
+ * thread. */
+char *text_join(const char *first, const char *second, const char *third);
+
 bool text_is_utf8(const char *bytes, size_t length);
 /* True for what JSON, C strings and people can all hold: UTF-8 without NUL. */
 bool text_is_plain(const char *bytes, size_t length);

@@ -44,10 +44,9 @@ static void add_clause(struct plan *plan, enum clause_kind kind, size_t index, c
         plan->clauses = clauses;
         clause = &clauses[plan->clause_count];
         *clause = (struct clause){ .kind = kind, .index = index };
-        if (asprintf(&clause->name, "%s%s%s", key, *subject ? " " : "", subject) < 0) {
-                clause->name = NULL;
+        clause->name = text_join(key, *subject ? " " : "", subject);
+        if (!clause->name)
                 plan->has_failed = true;
-        }
         plan->clause_count++;
 }
 
@@ -178,14 +177,14 @@ void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind)
                         cover(plan, step, &plan->clauses[i]);
 }
 
-void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_staged)
+void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_inside)
 {
         struct grant *grants = grow(plan, plan->grants, plan->grant_count, sizeof(*grants));
 
         if (!grants)
                 return;
         plan->grants = grants;
-        grants[plan->grant_count++] = (struct grant){ copy(plan, path), rights, is_staged };
+        grants[plan->grant_count++] = (struct grant){ copy(plan, path), rights, is_inside };
 }
 
 void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)

@@ -83,9 +83,9 @@ struct step {
 enum grant_rights { GRANT_READ = 1, GRANT_WRITE = 2, GRANT_EXECUTE = 4, GRANT_DEVICE = 8 };
 
 struct grant {
-        char *path; /* owned; of a staged one, its name on the stage: "tmp", "root" */
+        char *path; /* owned */
         unsigned rights;
-        bool is_staged;
+        bool is_inside; /* the path as the command sees it: what stands there is made for this job */
 };
 
 struct plan {
@@ -110,7 +110,7 @@ size_t plan_step(struct plan *plan, enum plan_op op, const char *path, uint64_t 
 void plan_target(struct plan *plan, size_t step, const char *target);
 void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index);
 void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind);
-void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_staged);
+void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_inside);
 /* Says why a clause cannot be held; steps that cover it in part stay. */
 void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)
         __attribute__((format(printf, 4, 5)));

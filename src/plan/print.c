@@ -149,7 +149,7 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
 
                 text_addf(&text, "  %s%s%s%s %s%s\n", grant->rights & GRANT_READ ? "r" : "-",
                           grant->rights & GRANT_WRITE ? "w" : "-", grant->rights & GRANT_EXECUTE ? "x" : "-",
-                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_staged ? "(private) /" : "",
+                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_inside ? "(private) " : "",
                           grant->path);
         }
         for (size_t i = 0; i < plan->avoided.count; i++)

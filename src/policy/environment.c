@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "policy/policy.h"
 
-/* Matched without regard to case; `*` stands for any run of characters. */
+/* Matched without regard to case. A `*` at the beginning or the end stands for any run of characters. */
 static const char *const filtered[] = {
         "*_API_KEY",
         "*APIKEY*",
@@ -33,8 +33,7 @@ static const char *const filtered[] = {
         "KUBECONFIG",
         "DOCKER_HOST",
         "DOCKER_AUTH_CONFIG",
-        "DATABASE_URL",
-        "*_DATABASE_URL",
+        "*DATABASE_URL",
         "REDIS_URL",
         "MONGODB_URI",
         "*_DSN",
@@ -57,27 +56,34 @@ static const char *const filtered[] = {
         "GLIBC_TUNABLES",
 };
 
+/* `name` is in upper case. */
 static bool matches(const char *pattern, const char *name, size_t length)
 {
-        for (; *pattern; pattern++) {
-                if (*pattern == '*') {
-                        for (size_t skip = 0; skip <= length; skip++)
-                                if (matches(pattern + 1, name + skip, length - skip))
-                                        return true;
-                        return false;
-                }
-                if (!length || *pattern != toupper((unsigned char)*name))
-                        return false;
-                name++;
-                length--;
-        }
-        return !length;
+        bool is_open_before = *pattern == '*';
+        size_t wanted = strlen(pattern += is_open_before);
+        bool is_open_after = pattern[wanted - 1] == '*';
+
+        wanted -= is_open_after;
+        if (length < wanted)
+                return false;
+        if (is_open_before && is_open_after)
+                return memmem(name, length, pattern, wanted);
+        if (!is_open_before && !is_open_after && length != wanted)
+                return false;
+        return !memcmp(is_open_before ? name + length - wanted : name, pattern, wanted);
 }
 
 bool environment_is_secret(const char *name, size_t length)
 {
+        char upper[256];
+
+        /* No tool has a name this long; what hides in it is not passed on. */
+        if (length > sizeof(upper))
+                return true;
+        for (size_t i = 0; i < length; i++)
+                upper[i] = (char)toupper((unsigned char)name[i]);
         for (size_t i = 0; i < sizeof(filtered) / sizeof(*filtered); i++)
-                if (matches(filtered[i], name, length))
+                if (matches(filtered[i], upper, length))
                         return true;
         return false;
 }

@@ -13,40 +13,27 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-/* What a development command has no business reading, relative to the home directory. Existing ones are denied. */
-static const char *const secrets[] = {
+/* What a development command has no business reading. Existing ones are denied. In groups by the directory below home
+ * that holds them, since one listing of a directory tells about all of its names. */
+static const char *const home_secrets[] = {
         /* keys and password stores */
         ".ssh",
         ".gnupg",
         ".password-store",
-        ".local/share/keyrings",
-        ".local/share/kwalletd",
-        ".config/op",
-        ".config/Bitwarden",
-        ".config/Bitwarden CLI",
-        ".config/1Password",
-        ".config/keepassxc",
         ".vault-token",
         ".netrc",
         ".authinfo",
         ".authinfo.gpg",
         ".age",
-        ".config/sops",
         /* cloud and cluster */
         ".aws",
         ".azure",
-        ".config/gcloud",
         ".boto",
         ".s3cfg",
         ".oci",
         ".kube",
         ".docker",
-        ".config/doctl",
-        ".config/hcloud",
-        ".config/rclone",
-        ".config/fly",
         ".fly",
-        ".config/heroku",
         ".terraform.d",
         ".terraformrc",
         ".databrickscfg",
@@ -55,9 +42,6 @@ static const char *const secrets[] = {
         /* forges, registries, databases */
         ".git-credentials",
         ".config/git/credentials",
-        ".config/gh",
-        ".config/hub",
-        ".config/glab-cli",
         ".npmrc",
         ".yarnrc.yml",
         ".pypirc",
@@ -76,35 +60,18 @@ static const char *const secrets[] = {
         /* browsers and messengers */
         ".mozilla",
         ".thunderbird",
-        ".config/google-chrome",
-        ".config/chromium",
-        ".config/BraveSoftware",
-        ".config/microsoft-edge",
-        ".config/vivaldi",
-        ".config/opera",
-        ".config/Signal",
-        ".config/Slack",
-        ".config/discord",
         "snap/firefox",
         "snap/chromium",
         ".var/app",
         /* agents */
         ".claude",
         ".claude.json",
-        ".config/claude",
-        ".config/Claude",
         ".codex",
         ".gemini",
         ".cursor",
         ".continue",
         ".aider.conf.yml",
-        ".config/github-copilot",
-        ".config/goose",
-        ".config/opencode",
-        ".local/share/opencode",
-        ".local/share/goose",
         ".openclaw",
-        ".config/openai",
         ".openai",
         ".anthropic",
         /* what was typed */
@@ -114,6 +81,54 @@ static const char *const secrets[] = {
         ".node_repl_history",
         ".psql_history",
         ".mysql_history",
+        NULL,
+};
+
+static const char *const config_secrets[] = {
+        "op",
+        "Bitwarden",
+        "Bitwarden CLI",
+        "1Password",
+        "keepassxc",
+        "sops",
+        "gcloud",
+        "doctl",
+        "hcloud",
+        "rclone",
+        "fly",
+        "heroku",
+        "gh",
+        "hub",
+        "glab-cli",
+        "google-chrome",
+        "chromium",
+        "BraveSoftware",
+        "microsoft-edge",
+        "vivaldi",
+        "opera",
+        "Signal",
+        "Slack",
+        "discord",
+        "claude",
+        "Claude",
+        "github-copilot",
+        "goose",
+        "opencode",
+        "openai",
+        NULL,
+};
+
+static const char *const share_secrets[] = {
+        "keyrings", "kwalletd", "opencode", "goose", NULL,
+};
+
+static const struct secret_group {
+        const char *directory; /* below home, or "" */
+        const char *const *names;
+} secret_groups[] = {
+        { "", home_secrets },
+        { ".config", config_secrets },
+        { ".local/share", share_secrets },
 };
 
 /* Root owns these and needs no capability to read them; for anybody else the file modes already refuse. */
@@ -203,18 +218,18 @@ static const struct preset *find_preset(const char *name)
 /* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
 static char *account_home(void)
 {
-        char text[16 * 1024], wanted[16], *line, *at = text, *home = NULL;
+        char text[4 * 1024], *line, *at = text, *home = NULL;
         OWN_FD int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+        uid_t uid = getuid();
         ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
         text[length > 0 ? length : 0] = '\0';
-        snprintf(wanted, sizeof(wanted), "%u", getuid());
         while (!home && (line = strsep(&at, "\n"))) {
                 char *fields[7] = { 0 };
 
                 for (size_t i = 0; i < COUNT(fields) && line; i++)
                         fields[i] = strsep(&line, ":");
-                if (fields[6] && !strcmp(fields[2], wanted) && *fields[5] == '/')
+                if (fields[6] && *fields[2] && strtoul(fields[2], NULL, 10) == uid && *fields[5] == '/')
                         home = strdup(fields[5]);
         }
         return home;
@@ -311,74 +326,94 @@ static int open_world(abatis_policy *policy, const char *origin, abatis_error *e
         return r;
 }
 
-/* Which classes of names, by hash, a directory has: a cheap "surely not" for most secrets, since one
- * listing costs less than a hundred lookups. A directory too large to list at once may have all of them. */
+/* Which classes of names, by hash, a directory has: a cheap "surely not" for most secrets, since one listing costs less
+ * than a hundred lookups. */
 struct name_classes {
         uint64_t bits[16];
 };
 
-static unsigned name_class(const char *name, size_t length)
+static unsigned name_class(const char *name)
 {
         unsigned hash = 5381;
 
-        for (size_t i = 0; i < length; i++)
-                hash = hash * 33 + (unsigned char)name[i];
+        for (; *name && *name != '/'; name++)
+                hash = hash * 33 + (unsigned char)*name;
         return hash % (64 * 16);
 }
 
-static void list_classes(int directory, struct name_classes *classes)
+/* False when the directory is too large to be worth it. */
+static bool list_classes(int directory, struct name_classes *classes)
 {
-        char buffer[16 * 1024] __attribute__((aligned(8)));
-        ssize_t length = getdents64(directory, buffer, sizeof(buffer)), more = 1;
+        char buffer[2048] __attribute__((aligned(8)));
+        ssize_t length = 0;
 
         memset(classes, 0, sizeof(*classes));
-        for (ssize_t at = 0; at < length;) {
-                const struct dirent64 *entry = (const void *)(buffer + at);
-                unsigned class = name_class(entry->d_name, strlen(entry->d_name));
+        for (int reads = 0; reads < 8; reads++) {
+                length = getdents64(directory, buffer, sizeof(buffer));
+                if (length <= 0)
+                        return !length;
+                for (ssize_t at = 0; at < length;) {
+                        const struct dirent64 *entry = (const void *)(buffer + at);
+                        unsigned class = name_class(entry->d_name);
 
-                classes->bits[class / 64] |= 1ull << class % 64;
-                at += entry->d_reclen;
+                        classes->bits[class / 64] |= 1ull << class % 64;
+                        at += entry->d_reclen;
+                }
         }
-        if (length > 0)
-                more = getdents64(directory, buffer, sizeof(buffer));
-        if (length < 0 || more)
-                memset(classes, 0xff, sizeof(*classes));
+        return false;
 }
 
 static bool may_have(const struct name_classes *classes, const char *path)
 {
-        unsigned class = name_class(path, strcspn(path, "/"));
+        unsigned class = name_class(path);
 
         return classes->bits[class / 64] >> class % 64 & 1;
 }
 
+static int deny_if_exists(abatis_policy *policy, int directory, const char *path, const char *name,
+                          const char *origin, abatis_error *err)
+{
+        OWN_FREE char *joined = NULL;
+        struct stat status;
+
+        if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+                if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+                        return 0;
+                return error_os(err, errno, "cannot examine '%s/%s'", path, name);
+        }
+        joined = path_join(path, name);
+        return joined ? policy_add_rule(policy, RULE_DENY, joined, origin, err) : error_memory(err);
+}
+
+static int deny_group(abatis_policy *policy, const char *path, const struct secret_group *group,
+                      const char *origin, abatis_error *err)
+{
+        OWN_FD int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct name_classes classes;
+        bool is_listed;
+        int r = 0;
+
+        /* A directory that its owner cannot list is still searched by name. */
+        if (directory < 0 && errno == EACCES)
+                directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (directory < 0)
+                return errno == ENOENT || errno == ENOTDIR || errno == EACCES
+                               ? 0
+                               : error_os(err, errno, "cannot open '%s'", path);
+        is_listed = list_classes(directory, &classes);
+        for (const char *const *name = group->names; *name && !r; name++)
+                if (!is_listed || may_have(&classes, *name))
+                        r = deny_if_exists(policy, directory, path, *name, origin, err);
+        return r;
+}
+
 static int deny_secrets(abatis_policy *policy, const char *home, const char *origin, abatis_error *err)
 {
-        OWN_FD int directory = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        struct name_classes classes;
+        for (size_t i = 0; i < COUNT(secret_groups); i++) {
+                const char *below = secret_groups[i].directory;
+                OWN_FREE char *path = *below ? path_join(home, below) : strdup(home);
+                int r = path ? deny_group(policy, path, &secret_groups[i], origin, err) : error_memory(err);
 
-        /* A home that its owner cannot list is still searched by name. */
-        if (directory < 0)
-                directory = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (directory < 0)
-                return error_os(err, errno, "home directory '%s'", home);
-        list_classes(directory, &classes);
-        for (size_t i = 0; i < COUNT(secrets); i++) {
-                OWN_FREE char *path = NULL;
-                struct stat status;
-                int r;
-
-                if (!may_have(&classes, secrets[i]))
-                        continue;
-                if (fstatat(directory, secrets[i], &status, AT_SYMLINK_NOFOLLOW) < 0) {
-                        if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
-                                continue;
-                        return error_os(err, errno, "cannot examine '%s/%s'", home, secrets[i]);
-                }
-                path = path_join(home, secrets[i]);
-                if (!path)
-                        return error_memory(err);
-                r = policy_add_rule(policy, RULE_DENY, path, origin, err);
                 if (r < 0)
                         return r;
         }

@@ -137,15 +137,11 @@ static long allow_entries(long ruleset, const struct child_rule *rule)
         return r ? r : got;
 }
 
-static long add_rule(const struct child_job *job, long ruleset, const struct child_rule *rule)
+/* A system path of the new mounts: only init could have put something else there. */
+static long allow_inside(long ruleset, const struct child_rule *rule)
 {
-        long fd, r;
+        long fd = RAW(SYS_openat, AT_FDCWD, rule->inside, O_PATH | O_CLOEXEC), r;
 
-        if (rule->except)
-                return allow_entries(ruleset, rule);
-        if (!rule->staged)
-                return allow(ruleset, rule->fd, rule->allowed);
-        fd = RAW(SYS_openat, job->stage, rule->staged, O_PATH | O_CLOEXEC);
         if (fd < 0)
                 return fd;
         r = allow(ruleset, fd, rule->allowed);
@@ -153,19 +149,34 @@ static long add_rule(const struct child_job *job, long ruleset, const struct chi
         return r;
 }
 
-static long restrict_paths(const struct child_job *job)
+static long make_ruleset(struct child_job *job)
 {
         const struct child_plan *plan = job->plan;
         long ruleset = RAW(SYS_landlock_create_ruleset, &plan->ruleset, plan->ruleset_size, 0), r = 0;
 
         if (ruleset < 0)
                 return ruleset;
-        for (size_t i = 0; i < plan->rule_count && !r; i++)
-                r = add_rule(job, ruleset, &plan->rules[i]);
-        if (!r)
-                r = RAW(SYS_landlock_restrict_self, ruleset, 0);
-        child_close(ruleset);
+        for (size_t i = 0; i < plan->rule_count && !r; i++) {
+                const struct child_rule *rule = &plan->rules[i];
+
+                if (rule->except)
+                        r = allow_entries(ruleset, rule);
+                else if (!rule->inside)
+                        r = allow(ruleset, rule->fd, rule->allowed);
+        }
+        job->ruleset = (int)ruleset;
         return r;
+}
+
+static long restrict_paths(const struct child_job *job)
+{
+        const struct child_plan *plan = job->plan;
+        long r = 0;
+
+        for (size_t i = 0; i < plan->rule_count && !r; i++)
+                if (plan->rules[i].inside)
+                        r = allow_inside(job->ruleset, &plan->rules[i]);
+        return r ? r : RAW(SYS_landlock_restrict_self, job->ruleset, 0);
 }
 
 static long set_limit(const struct command_step *step)
@@ -213,8 +224,9 @@ static long reset_signals(const struct child_job *job)
                 uint64_t handler, flags, restorer, mask;
         } default_action = { 0, 0, 0, 0 };
 
-        /* Handlers went when init was cloned; what the caller ignores would still be ignored. */
-        for (long number = 1; number <= 64; number++)
+        /* Handlers went when init was cloned; what the caller ignores would still be ignored. Real-time signals come
+         * from nobody but programs that expect them. */
+        for (long number = 1; number < 32; number++)
                 RAW(SYS_rt_sigaction, number, &default_action, 0, sizeof(uint64_t));
         RAW(SYS_umask, job->umask);
         return 0;
@@ -243,6 +255,8 @@ static long do_step(struct child_job *job, const struct command_step *step)
                 return set_limit(step);
         case COMMAND_PRIVILEGES:
                 return drop_privileges(step);
+        case COMMAND_RULES:
+                return make_ruleset(job);
         case COMMAND_LANDLOCK:
                 return restrict_paths(job);
         case COMMAND_SECCOMP:

@@ -45,9 +45,10 @@ enum command_op {
         COMMAND_IPC,
         COMMAND_LIMIT,      /* resource and value */
         COMMAND_PRIVILEGES, /* value 1: the bounding set too, which root could draw from again */
-        COMMAND_LANDLOCK,
+        COMMAND_RULES,      /* Landlock's ruleset, as far as it needs nothing of init's */
         COMMAND_SECCOMP,
         COMMAND_WAIT, /* until init is done */
+        COMMAND_LANDLOCK,
         COMMAND_CHDIR,
         COMMAND_STDIO,
         COMMAND_DESCRIPTORS,
@@ -65,7 +66,7 @@ struct command_step {
 struct child_rule {
         uint64_t allowed;
         int fd;             /* opened by the parent, or -1 */
-        const char *staged; /* borrowed: name on the stage when fd is -1 */
+        const char *inside; /* borrowed: with fd -1, a path that init makes */
         /* With a list: not the directory gets the rights but each of its entries, those named here excepted. */
         const char *const *except; /* owned by the resources, NULL-terminated */
 };
@@ -99,6 +100,7 @@ struct child_job {
         int *slots;          /* detached mounts, by slot */
         int stage;           /* descriptor of the stage's root */
         int command;         /* the command's PID as init sees it */
+        int ruleset;         /* of Landlock */
         int umask;           /* the caller's */
 
         int phase;       /* enum child_phase, a futex */

@@ -7,7 +7,7 @@
 
 #include "policy/policy.h"
 
-enum { FILTER_MAX = 1024 };
+enum { FILTER_MAX = 512 };
 
 struct filter {
         struct sock_filter code[FILTER_MAX];

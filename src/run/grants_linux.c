@@ -186,7 +186,7 @@ int grants_open(const struct plan *plan, const abatis_policy *policy, int abi, s
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
                 uint64_t access = rights_to_access(grant->rights, abi);
-                int r = grant->is_staged ? add_rule(resources,
+                int r = grant->is_inside ? add_rule(resources,
                                                     (struct child_rule){ access, -1, grant->path, NULL }, err)
                                          : open_grant(plan, grant->path, access, resources, err);
 

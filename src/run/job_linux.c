@@ -40,7 +40,7 @@ struct job {
         int pipes[2];  /* our ends of stdout and stderr, or -1 */
         int copies[2]; /* borrowed: where collected bytes are copied to, or -1 */
         struct text output[2];
-        uint64_t output_limit;
+        uint64_t output_limit, output_length[2];
         bool is_truncated, has_timed_out, is_reaped;
         struct timespec start;
         double duration_ms;
@@ -325,7 +325,8 @@ static void drain(struct job *job, int index)
 
         while (job->pipes[index] >= 0) {
                 ssize_t got = read(job->pipes[index], buffer, sizeof(buffer));
-                size_t room = job->output_limit - text->length, kept;
+                uint64_t room = job->output_limit - job->output_length[index];
+                size_t kept;
 
                 if (got < 0 && errno == EINTR)
                         continue;
@@ -338,8 +339,12 @@ static void drain(struct job *job, int index)
                 }
                 kept = (size_t)got < room ? (size_t)got : room;
                 job->is_truncated |= kept < (size_t)got;
-                text_add_bytes(text, buffer, kept);
-                copy_out(job->copies[index], buffer, kept);
+                /* What is passed on is counted, not kept. */
+                if (job->copies[index] < 0)
+                        text_add_bytes(text, buffer, kept);
+                else
+                        copy_out(job->copies[index], buffer, kept);
+                job->output_length[index] += kept;
                 if (!job->is_reaped)
                         return; /* fair to the other stream and to the deadline */
         }

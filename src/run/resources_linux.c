@@ -101,12 +101,8 @@ static const char *keep(struct opener *opener, const char *first, const char *se
 
         if (!*first)
                 return second; /* the plan's own, which outlives the resources */
-        if (asprintf(&joined, "%s%s", first, second) < 0) {
-                joined = NULL;
-                opener->has_failed = true;
-                return "";
-        }
-        if (strings_add(&opener->resources->strings, joined, NULL) < 0) {
+        joined = text_join(first, second, "");
+        if (!joined || strings_add(&opener->resources->strings, joined, NULL) < 0) {
                 opener->has_failed = true;
                 return "";
         }
@@ -116,6 +112,14 @@ static const char *keep(struct opener *opener, const char *first, const char *se
 static const char *in_root(struct opener *opener, const char *path)
 {
         return keep(opener, opener->root, path);
+}
+
+static bool has_op(const struct plan *plan, enum plan_op op)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == op)
+                        return true;
+        return false;
 }
 
 /* ---- mount points --------------------------------------------------------------------------------------- */
@@ -372,27 +376,21 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 command_step(opener, COMMAND_PRIVILEGES)->value = opener->host->namespaces != NAMESPACES_USER;
                 return;
         case PLAN_LANDLOCK:
-                command_step(opener, COMMAND_LANDLOCK);
+                command_step(opener, COMMAND_RULES);
                 return;
         case PLAN_SECCOMP:
                 command_step(opener, COMMAND_SECCOMP);
                 return;
         case PLAN_DESCRIPTORS:
                 command_step(opener, COMMAND_WAIT);
+                if (has_op(opener->plan, PLAN_LANDLOCK))
+                        command_step(opener, COMMAND_LANDLOCK);
                 command_step(opener, COMMAND_CHDIR);
                 /* Last: it may take the number of a descriptor that an earlier step needed. */
                 command_step(opener, COMMAND_STDIO);
                 command_step(opener, COMMAND_DESCRIPTORS);
                 return;
         }
-}
-
-static bool has_op(const struct plan *plan, enum plan_op op)
-{
-        for (size_t i = 0; i < plan->step_count; i++)
-                if (plan->steps[i].op == op)
-                        return true;
-        return false;
 }
 
 /* A directory that is nobody's: the tmpfs on it is covered again before the command sees it. */
@@ -412,6 +410,8 @@ static int make_steps(struct opener *opener, abatis_error *err)
         bool has_world = has_op(opener->plan, PLAN_READ_ONLY_WORLD);
         unsigned slot = 0;
 
+        /* First of all: while init mounts, the command prepares itself on another processor. */
+        init_step(opener, INIT_START, NULL);
         if (has_op(opener->plan, PLAN_MAP_IDS))
                 init_step(opener, INIT_MAP_IDS, resources->uid_map)->target = resources->gid_map;
         if (has_world) {
@@ -427,7 +427,6 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 init_step(opener, INIT_STAGE, opener->stage);
                 fill_stage(opener);
         }
-        init_step(opener, INIT_START, NULL);
         if (has_world) {
                 grab_trees(opener, &slot);
                 init_step(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
@@ -448,6 +447,28 @@ static uint64_t namespace_flags(const struct plan *plan, const abatis_host *host
         return CLONE_NEWNS | CLONE_NEWPID | (host->namespaces == NAMESPACES_USER ? CLONE_NEWUSER : 0);
 }
 
+static char *write_number(char *at, unsigned number)
+{
+        char digits[12];
+        int count = 0;
+
+        do
+                digits[count++] = (char)('0' + number % 10);
+        while (number /= 10);
+        while (count)
+                *at++ = digits[--count];
+        return at;
+}
+
+/* "ID ID 1": the one id is mapped to itself. */
+static void write_map(char *map, unsigned id)
+{
+        map = write_number(map, id);
+        *map++ = ' ';
+        map = write_number(map, id);
+        memcpy(map, " 1", 3);
+}
+
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                    struct resources **out, abatis_error *err)
 {
@@ -459,8 +480,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
 
         if (!resources)
                 return error_memory(err);
-        snprintf(resources->uid_map, sizeof(resources->uid_map), "%u %u 1", host->uid, host->uid);
-        snprintf(resources->gid_map, sizeof(resources->gid_map), "%u %u 1", host->gid, host->gid);
+        write_map(resources->uid_map, host->uid);
+        write_map(resources->gid_map, host->gid);
         resources->child.namespaces = namespace_flags(plan, host);
         r = make_steps(&opener, err);
         if (!r)
