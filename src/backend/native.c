@@ -274,7 +274,7 @@ static size_t hide_absent(struct native *native, const struct rule *rule)
         if (parent_is_writable(native, real)) {
                 plan_miss(
                         native->plan, CLAUSE_DENY, index,
-                        "it does not exist and the command could create it; create it first, or drop the rule");
+                        "it does not exist and the command could create it; create it first, or pass --best-effort");
                 return NO_STEP;
         }
         if (!native->has_landlock) {
@@ -306,6 +306,13 @@ static size_t hide(struct native *native, const struct rule *rule)
                          is_in_view(native, real) ? rule->facts.kind : PATH_ABSENT);
 }
 
+/* Where the command finds its own directory, not the host's. */
+static bool is_private_place(const struct native *native, const char *path)
+{
+        return (is_in_private_tmp(native, path) && !is_in_view(native, path)) ||
+               path_is_below(path, "/dev/shm") || path_is_below(path, "/dev/pts");
+}
+
 static size_t protect(struct native *native, const struct rule *rule)
 {
         const char *real = rule->facts.real, *link = replaceable_link(native, rule);
@@ -317,12 +324,17 @@ static size_t protect(struct native *native, const struct rule *rule)
                           link);
                 return NO_STEP;
         }
+        if (is_private_place(native, real)) {
+                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                          "the command has a private one there; deny it instead");
+                return NO_STEP;
+        }
         if (!is_in_write_rule(native, real))
                 return NO_STEP; /* read-only with the rest of the world */
         if (rule->facts.kind == PATH_ABSENT) {
                 plan_miss(
                         native->plan, CLAUSE_PROTECT, index,
-                        "it does not exist and the command could create it; create it first, or drop the rule");
+                        "it does not exist and the command could create it; create it first, or pass --best-effort");
                 return NO_STEP;
         }
         pin_ancestors(native, real);
@@ -553,8 +565,8 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
                 add_namespaces(&native);
                 if (native.has_mounts) {
                         add_world(&native);
-                        add_shown(&native);
                         add_private_places(&native);
+                        add_shown(&native);
                         add_writable(&native);
                         add_holes(&native);
                         cover_unseen(&native, PLAN_NEW_ROOT);

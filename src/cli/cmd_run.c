@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -125,6 +126,22 @@ static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
         return r;
 }
 
+/* A command that could replace abatis would run without it the next time. */
+static int protect_itself(abatis_policy *policy)
+{
+        const char *name = (const char *)getauxval(AT_EXECFN);
+        char *path = name ? realpath(name, NULL) : NULL, *rule;
+        abatis_error err;
+        int allowed = 0, r = 0;
+
+        if (path && !abatis_policy_check(policy, ABATIS_WRITE, path, &allowed, &rule, NULL))
+                free(rule);
+        if (allowed && abatis_policy_set(policy, "filesystem.protect", path, &err) < 0)
+                r = fail(&err);
+        free(path);
+        return r;
+}
+
 static int run_with_flags(const struct flags *flags)
 {
         abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
@@ -138,6 +155,11 @@ static int run_with_flags(const struct flags *flags)
         r = flags_make_policy(flags, &policy);
         if (r)
                 return r;
+        r = protect_itself(policy);
+        if (r) {
+                abatis_policy_free(policy);
+                return r;
+        }
         if (abatis_sandbox_open(policy, &options, &sandbox, &err) < 0) {
                 abatis_policy_free(policy);
                 return fail(&err);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,8 +87,8 @@ int fail(const abatis_error *err)
         /* One write: the line stays whole when several of us share a terminal. */
         snprintf(line, sizeof(line), "abatis: %s\n", err->message);
         for (char *at = line; at[1]; at++)
-                if (*at == '\n')
-                        *at = '?';
+                if ((unsigned char)*at < 0x20 || *at == 0x7f)
+                        *at = '?'; /* a terminal or a log must not be driven by a flag's name */
         print_text(2, line);
         switch (err->code) {
         case ABATIS_E_NOT_FOUND:
@@ -104,8 +105,11 @@ int print_text(int fd, const char *text)
 
         while (left) {
                 ssize_t written = write(fd, text, left);
+                struct pollfd room = { fd, POLLOUT, 0 };
 
-                if (written < 0 && errno == EINTR)
+                if (written < 0 && errno == EAGAIN)
+                        poll(&room, 1, -1); /* somebody made our output non-blocking */
+                if (written < 0 && (errno == EINTR || errno == EAGAIN))
                         continue;
                 if (written <= 0)
                         return EXIT_REFUSED;

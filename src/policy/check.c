@@ -56,14 +56,15 @@ static const char *special_place(const char *real, abatis_access access, bool *a
         static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                                "/dev/urandom", "/dev/tty",  "/dev/ptmx" };
 
-        *allowed = access != ABATIS_EXECUTE;
         if (path_is_below(real, "/dev/shm") || path_is_below(real, "/dev/pts")) {
                 *allowed = access != ABATIS_EXECUTE || path_is_below(real, "/dev/shm");
                 return "a private one inside";
         }
         for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
-                if (!strcmp(real, devices[i]))
+                if (!strcmp(real, devices[i])) {
+                        *allowed = access != ABATIS_EXECUTE;
                         return "a device that every command may use";
+                }
         if (path_is_below(real, "/dev") && strcmp(real, "/dev")) {
                 *allowed = false;
                 return "no other device may be used";
@@ -80,8 +81,8 @@ static void explain_decision(const abatis_policy *policy, abatis_access access, 
                              const struct rule *rule, bool *allowed, struct text *text)
 {
         static const char *const names[] = { "read", "write", "execute" };
-        bool is_refusal = rule && (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT);
-        const char *place = is_refusal ? NULL : special_place(real, access, allowed);
+        bool is_denied = rule && rule->kind == RULE_DENY;
+        const char *place = is_denied ? NULL : special_place(real, access, allowed);
 
         if (!place && !rule && policy->has_private_tmp && path_is_below(real, "/tmp")) {
                 place = "a private, empty /tmp inside";

@@ -9,12 +9,12 @@
 
 /* Matched without regard to case. A `*` at the beginning or the end stands for any run of characters. */
 static const char *const filtered[] = {
-        "*_API_KEY",
+        "*API_KEY*",
         "*APIKEY*",
         "*_KEY",
-        "*_TOKEN",
+        "*TOKEN",
         "*_TOKEN_*",
-        "TOKEN",
+        "SSHPASS",
         "*SECRET*",
         "*PASSWORD*",
         "*PASSWD*",

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,8 +40,7 @@ static char *read_pointer(const char *git_file)
         if (!directory)
                 return NULL;
         *strrchr(directory, '/') = '\0';
-        if (asprintf(&joined, "%s/%s", directory, target) < 0)
-                joined = NULL;
+        joined = text_join(directory, "/", target);
         return joined ? realpath(joined, NULL) : NULL;
 }
 
@@ -86,6 +84,53 @@ static int protect_below(abatis_policy *policy, const char *directory, const cha
         return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
 }
 
+/* The value of core.hooksPath in the text of a configuration, or NULL; it points into the text, which is changed. */
+static char *find_hooks_path(char *text)
+{
+        bool is_core = false;
+        char *line, *found = NULL;
+
+        while ((line = strsep(&text, "\n"))) {
+                line += strspn(line, " \t");
+                if (*line == '[') {
+                        is_core = !strncasecmp(line, "[core]", 6);
+                        continue;
+                }
+                if (!is_core || strncasecmp(line, "hookspath", 9))
+                        continue;
+                line += 9 + strspn(line + 9, " \t");
+                if (*line != '=')
+                        continue;
+                line += 1 + strspn(line + 1, " \t\"");
+                line[strcspn(line, "\"\r")] = '\0';
+                found = line;
+        }
+        return found && *found ? found : NULL;
+}
+
+/* Hooks may be kept in the workspace itself (husky and the like); git outside runs them all the same. */
+static int protect_hooks_path(abatis_policy *policy, const char *directory, const char *origin,
+                              abatis_error *err)
+{
+        OWN_FREE char *config = path_join(directory, "config"), *joined = NULL;
+        char text[16 * 1024], *value;
+        OWN_FD int fd = config ? open(config, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+        ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+        if (length <= 0)
+                return 0;
+        text[length] = '\0';
+        value = find_hooks_path(text);
+        if (!value || *value == '~')
+                return 0;
+        joined = *value == '/' ? strdup(value) : text_join(policy->workspace, "/", value);
+        if (!joined)
+                return error_memory(err);
+        if (strstr(joined, "/../") || !path_is_below(joined, policy->workspace))
+                return 0;
+        return policy_add_rule(policy, RULE_PROTECT, joined, origin, err);
+}
+
 /* What makes git run other programs. hooks and config are required even when absent: they could be created. */
 static int protect_repository(abatis_policy *policy, const char *directory, const char *origin,
                               abatis_error *err)
@@ -96,6 +141,10 @@ static int protect_repository(abatis_policy *policy, const char *directory, cons
                 r = protect_below(policy, directory, "config", false, origin, err);
         if (!r)
                 r = protect_below(policy, directory, "config.worktree", true, origin, err);
+        if (!r)
+                r = protect_below(policy, directory, "commondir", true, origin, err);
+        if (!r)
+                r = protect_hooks_path(policy, directory, origin, err);
         return r ? r : protect_below(policy, directory, "modules", true, origin, err);
 }
 
@@ -106,13 +155,19 @@ static int open_worktree(abatis_policy *policy, const char *git_file, const char
         OWN_FREE char *common = git_directory ? common_directory(git_directory) : NULL;
         int r;
 
-        if (!common || !points_back(git_directory, git_file))
+        /* Whoever can write the workspace can make a directory in it that points back. */
+        if (!common || path_is_below(git_directory, policy->workspace) ||
+            !points_back(git_directory, git_file))
                 return 0;
         r = policy_add_rule(policy, RULE_PROTECT, git_file, origin, err);
         if (!r)
                 r = policy_add_rule(policy, RULE_WRITE, common, origin, err);
         if (!r)
                 r = protect_below(policy, git_directory, "config.worktree", true, origin, err);
+        if (!r)
+                r = protect_below(policy, git_directory, "commondir", true, origin, err);
+        if (!r)
+                r = protect_below(policy, git_directory, "gitdir", true, origin, err);
         return r ? r : protect_repository(policy, common, origin, err);
 }
 
@@ -149,7 +204,10 @@ static int deny_nearest_repository(abatis_policy *policy, const char *origin, ab
                         if (!r && target)
                                 r = policy_add_rule(policy, RULE_DENY, target, origin, err);
                         common = target ? common_directory(target) : NULL;
-                        return !r && common ? policy_add_rule(policy, RULE_DENY, common, origin, err) : r;
+                        /* A worktree may lie inside its bare repository. */
+                        return !r && common && !path_is_below(policy->workspace, common)
+                                       ? policy_add_rule(policy, RULE_DENY, common, origin, err)
+                                       : r;
                 }
                 slash = strrchr(directory, '/');
                 if (!slash || !*directory)

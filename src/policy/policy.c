@@ -108,6 +108,33 @@ int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path
         return 0;
 }
 
+/* What opens the policy must not open more than it says. */
+static int check_opening(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
+{
+        const char *real = rule->facts.real;
+
+        if (path_is_below(real, "/proc") || path_is_below(real, "/dev"))
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'%s': the command has its own %.5s, nothing of the host's can be in it",
+                                 rule->path, real);
+        if (rule->kind == RULE_WRITE && !real[1])
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'/' cannot be writable as a whole; name directories");
+        for (size_t i = 0; i < rule->facts.links.count; i++) {
+                const char *link = rule->facts.links.items[i];
+                bool is_allowed;
+
+                /* An earlier command may have planted it. */
+                policy_decide(policy, ABATIS_WRITE, link, &is_allowed);
+                if (is_allowed && !path_is_below(real, policy->workspace))
+                        return error_set(
+                                err, ABATIS_E_INVALID,
+                                "'%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
+                                link, real);
+        }
+        return 0;
+}
+
 /* ---- keys: one table for flags now and documents later ------------------------------------------------ */
 
 static int set_rule(abatis_policy *policy, int kind, const char *value, const char *key, abatis_error *err)
@@ -119,8 +146,18 @@ static int set_rule(abatis_policy *policy, int kind, const char *value, const ch
                 return r;
         rule = &policy->rules[policy->rule_count - 1];
         rule->covers_later = true;
+        if (kind != RULE_DENY && kind != RULE_PROTECT) {
+                r = check_opening(policy, rule, err);
+                if (r < 0)
+                        return r;
+        }
         if (rule->facts.kind == PATH_ABSENT && kind != RULE_DENY && kind != RULE_PROTECT)
                 return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
+        if (!rule->facts.real[1]) {
+                /* All of it: "/" itself would also bring the host's /proc and /dev along. */
+                policy->reads_all = true;
+                policy->executes_all |= kind == RULE_EXECUTE;
+        }
         /* Whoever names /tmp, or a parent of it, as writable means the real one. */
         if (kind == RULE_WRITE && path_is_below("/tmp", rule->facts.real))
                 policy->has_private_tmp = false;

@@ -465,6 +465,19 @@ static int add_secret_rules(abatis_policy *policy, const struct preset *preset, 
         return r;
 }
 
+static int open_workspace(abatis_policy *policy, const char *origin, abatis_error *err)
+{
+        const char *workspace = policy->workspace;
+
+        if (path_is_below(workspace, "/proc") || path_is_below(workspace, "/dev") ||
+            path_is_below(workspace, "/sys"))
+                return error_set(err, ABATIS_E_INVALID,
+                                 "the workspace may not lie below %.5s; pass --workspace DIR", workspace);
+        if (path_is_below("/tmp", workspace))
+                policy->has_private_tmp = false;
+        return policy_add_rule(policy, RULE_WRITE, workspace, origin, err);
+}
+
 int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err)
 {
         return add_existing(policy, RULE_DENY, control_sockets, COUNT(control_sockets), "control sockets",
@@ -500,7 +513,7 @@ int preset_apply(abatis_policy *policy, const abatis_policy_options *options, ab
         if (!r && !preset->reads_all)
                 r = policy_add_rule(policy, RULE_EXECUTE, policy->workspace, preset->origin, err);
         if (!r && preset->writes_workspace)
-                r = policy_add_rule(policy, RULE_WRITE, policy->workspace, preset->origin, err);
+                r = open_workspace(policy, preset->origin, err);
         if (!r && preset->is_guard)
                 r = open_world(policy, preset->origin, err);
         if (!r && preset->is_guard)

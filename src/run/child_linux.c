@@ -109,13 +109,19 @@ static bool is_mount_point(const char *path, bool *exists)
 
 /* Covers one path again if it lost its cover. The event comes in the middle of the rename, when the path still leads to
  * the file that is going: the kernel refuses a mount on it with ENOENT, so the next try finds its successor. */
-static bool restore_mask(struct child_job *job, const struct init_step *step)
+static bool restore_mask(struct child_job *job, const struct init_step *step, bool *is_missing)
 {
         const struct timespec pause = { 0, 50 * 1000 };
         bool exists;
 
         for (int tries = 0; tries < 20000; tries++) {
-                if (is_mount_point(step->path, &exists) || !exists || child_mounts_do(job, step) >= 0)
+                if (is_mount_point(step->path, &exists))
+                        return true;
+                if (!exists) {
+                        *is_missing = true;
+                        return true;
+                }
+                if (child_mounts_do(job, step) >= 0)
                         return true;
                 RAW(SYS_nanosleep, &pause, 0);
         }
@@ -124,14 +130,16 @@ static bool restore_mask(struct child_job *job, const struct init_step *step)
 
 /* The kernel drops a mask when somebody outside renames a new file over the one it covers. Put it back; what cannot be
  * covered again ends the job. */
-static bool restore_masks(struct child_job *job)
+static bool restore_masks(struct child_job *job, bool *is_missing)
 {
         const struct child_plan *plan = job->plan;
+
+        *is_missing = false;
 
         for (size_t i = 0; i < plan->init_count; i++) {
                 const struct init_step *step = &plan->init_steps[i];
 
-                if ((step->op == INIT_COVER || step->op == INIT_BIND) && !restore_mask(job, step))
+                if ((step->op == INIT_COVER || step->op == INIT_BIND) && !restore_mask(job, step, is_missing))
                         return do_step(job, step); /* reports it */
         }
         return true;
@@ -150,15 +158,19 @@ static void hold(struct child_job *job, long signals)
                                    { (int)signals, POLLIN, 0 },
                                    { (int)mounts, POLLPRI, 0 } };
 
+        bool is_missing = false;
+
         close_others(kept, 4);
         for (;;) {
+                /* No event tells when a path that was removed outside is made again. */
+                const struct timespec soon = { 0, 5 * 1000 * 1000 };
                 struct signalfd_siginfo info;
 
-                if (RAW(SYS_ppoll, waits, mounts < 0 ? 2 : 3, 0, 0, 0) < 0)
+                if (RAW(SYS_ppoll, waits, mounts < 0 ? 2 : 3, is_missing ? &soon : 0, 0, 0) < 0)
                         continue;
                 if (waits[0].revents)
                         return;
-                if (mounts >= 0 && waits[2].revents && !restore_masks(job))
+                if (mounts >= 0 && (waits[2].revents || is_missing) && !restore_masks(job, &is_missing))
                         return;
                 if (!waits[1].revents || RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;

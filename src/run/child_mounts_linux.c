@@ -142,6 +142,8 @@ static long grab_node(struct child_job *job, const struct init_step *step)
         long tree = RAW(SYS_open_tree, AT_FDCWD, step->path, TREE_CLONE | TREE_CLOEXEC);
 
         job->slots[step->slot] = (int)tree;
+        if (tree >= 0 && step->value)
+                return set_attributes(tree, step->value);
         return tree == -ENOENT ? 0 : tree;
 }
 

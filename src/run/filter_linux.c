@@ -269,6 +269,8 @@ static void emit_socketpair(struct builder *builder)
                 emit_allow(builder);
                 return;
         }
+        emit_load(builder, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 4);
         emit_load(builder, 1);
         emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
         emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -18,13 +19,14 @@
 #include "base/own.h"
 #include "run/program.h"
 #include "run/resources_linux.h"
+#include "run/stream_linux.h"
 #include "run/syscall_linux.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
 
-enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024, READ_SIZE = 64 * 1024 };
+enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
 
 /* What an epoll event is about. */
 enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_PROCESS, SOURCE_DEADLINE };
@@ -37,11 +39,9 @@ struct job {
         char *stacks;
         int *slots;
         int epoll, pidfd, timer;
-        int pipes[2];  /* our ends of stdout and stderr, or -1 */
-        int copies[2]; /* borrowed: where collected bytes are copied to, or -1 */
-        struct text output[2];
-        uint64_t output_limit, output_length[2];
-        bool is_truncated, has_timed_out, is_reaped;
+        struct stream streams[2];     /* stdout and stderr, if they pass through us */
+        enum stream_state watched[2]; /* what epoll waits for on their behalf */
+        bool has_timed_out, is_reaped;
         struct timespec start;
         double duration_ms;
 };
@@ -126,6 +126,20 @@ static int watch(struct job *job, int fd, enum source source, abatis_error *err)
         return 0;
 }
 
+/* A connected stream leads where its other end is; anything else can be aimed at whom the command likes. */
+static bool is_harmless_socket(const struct job *job, int fd)
+{
+        int domain = 0, type = 0;
+        socklen_t size = sizeof(domain);
+
+        if (job->context.policy->network == NETWORK_ALLOW)
+                return true;
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
+            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+                return false;
+        return type == SOCK_STREAM || (domain == AF_UNIX && type == SOCK_SEQPACKET);
+}
+
 /* A descriptor the command can have: the given one, or /dev/null. *owned must be closed after the start. */
 static int choose_stdio(struct job *job, int index, int given, int *owned, abatis_error *err)
 {
@@ -142,24 +156,55 @@ static int choose_stdio(struct job *job, int index, int given, int *owned, abati
                 return error_set(err, ABATIS_E_INVALID,
                                  "%s is a directory; give the command a file, a pipe or a terminal",
                                  names[index]);
+        } else if (S_ISSOCK(status.st_mode) && !is_harmless_socket(job, given)) {
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "%s is a socket that reaches further than --net %s allows; give the command a pipe",
+                        names[index], network_mode_name(job->context.policy->network));
         }
         job->child.stdio[index] = given;
         return 0;
 }
 
-static int open_pipe(struct job *job, int index, int copy, int *command_end, abatis_error *err)
+static enum source source_of(int index)
 {
-        int ends[2];
+        return index ? SOURCE_STDERR : SOURCE_STDOUT;
+}
 
-        if (pipe2(ends, O_CLOEXEC) < 0)
-                return error_os(err, errno, "cannot make a pipe");
-        job->pipes[index] = ends[0];
-        job->copies[index] = copy;
-        *command_end = ends[1];
-        job->child.stdio[index + 1] = ends[1];
-        if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
-                return error_os(err, errno, "cannot make a pipe");
-        return watch(job, ends[0], index ? SOURCE_STDERR : SOURCE_STDOUT, err);
+/* Lets epoll wait for what the stream waits for. */
+static int watch_stream(struct job *job, int index, abatis_error *err)
+{
+        struct stream *stream = &job->streams[index];
+        struct epoll_event event = { .events = EPOLLOUT, .data.u32 = source_of(index) };
+
+        if (job->watched[index] == stream->state)
+                return 0;
+        /* A closed pipe has left by itself. */
+        if (job->watched[index] == STREAM_READS && stream->pipe >= 0)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->pipe, NULL);
+        if (job->watched[index] == STREAM_BLOCKED)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->copy, NULL);
+        job->watched[index] = stream->state;
+        switch (stream->state) {
+        case STREAM_CLOSED:
+                return 0;
+        case STREAM_READS:
+                return watch(job, stream->pipe, source_of(index), err);
+        case STREAM_BLOCKED:
+                if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, stream->copy, &event) < 0)
+                        return error_os(err, errno, "cannot watch the output");
+        }
+        return 0;
+}
+
+static int open_stream(struct job *job, int index, int copy, int *command_end, abatis_error *err)
+{
+        uint64_t limit = job->context.policy->limits[LIMIT_OUTPUT];
+        int r = stream_open(&job->streams[index], copy, limit ? limit : DEFAULT_OUTPUT_LIMIT, command_end,
+                            err);
+
+        job->child.stdio[index + 1] = *command_end;
+        return r ? r : watch_stream(job, index, err);
 }
 
 static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
@@ -237,21 +282,21 @@ static int connect_and_clone(struct job *job, const abatis_job_options *options,
         if (!r)
                 r = open_watch(job, err);
         if (!r && options->capture)
-                r = open_pipe(job, 0, options->stdout_fd, &out, err);
+                r = open_stream(job, 0, options->stdout_fd, &out, err);
         if (!r && options->capture)
-                r = open_pipe(job, 1, options->stderr_fd, &error, err);
+                r = open_stream(job, 1, options->stderr_fd, &error, err);
         return r ? r : clone_init(job, err);
 }
 
 static void job_free(struct job *job)
 {
-        const int fds[] = { job->epoll, job->pidfd, job->timer, job->pipes[0], job->pipes[1] };
+        const int fds[] = { job->epoll, job->pidfd, job->timer };
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);
-        text_done(&job->output[0]);
-        text_done(&job->output[1]);
+        stream_done(&job->streams[0]);
+        stream_done(&job->streams[1]);
         free(job->arena);
         free(job->program);
         free(job->cwd);
@@ -262,10 +307,8 @@ static void job_free(struct job *job)
 
 static int launch(struct job *job, const abatis_job_options *options, abatis_error *err)
 {
-        const uint64_t *limits = job->context.policy->limits;
         int r = prepare_command(job, options, err);
 
-        job->output_limit = limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT;
         clock_gettime(CLOCK_MONOTONIC, &job->start);
         return r ? r : connect_and_clone(job, options, err);
 }
@@ -283,7 +326,7 @@ int job_start(const struct job_context *context, const abatis_job_options *optio
                 return error_memory(err);
         job->context = *context;
         job->child.plan = &context->resources->child;
-        job->epoll = job->pidfd = job->timer = job->pipes[0] = job->pipes[1] = -1;
+        job->epoll = job->pidfd = job->timer = job->streams[0].pipe = job->streams[1].pipe = -1;
         r = launch(job, options, err);
         if (r < 0) {
                 if (job->pidfd >= 0)
@@ -303,53 +346,6 @@ int job_fd(const struct job *job)
         return job->epoll;
 }
 
-static void copy_out(int fd, const char *bytes, size_t length)
-{
-        while (fd >= 0 && length) {
-                ssize_t written = write(fd, bytes, length);
-
-                if (written < 0 && errno == EINTR)
-                        continue;
-                if (written <= 0)
-                        return; /* the reader is gone; the command goes on, as it would with its output collected */
-                bytes += written;
-                length -= (size_t)written;
-        }
-}
-
-/* Reads what is there. Over the limit it is dropped, so that the command never blocks. */
-static void drain(struct job *job, int index)
-{
-        char buffer[READ_SIZE];
-        struct text *text = &job->output[index];
-
-        while (job->pipes[index] >= 0) {
-                ssize_t got = read(job->pipes[index], buffer, sizeof(buffer));
-                uint64_t room = job->output_limit - job->output_length[index];
-                size_t kept;
-
-                if (got < 0 && errno == EINTR)
-                        continue;
-                if (got < 0 && errno == EAGAIN)
-                        return;
-                if (got <= 0) {
-                        close(job->pipes[index]);
-                        job->pipes[index] = -1;
-                        return;
-                }
-                kept = (size_t)got < room ? (size_t)got : room;
-                job->is_truncated |= kept < (size_t)got;
-                /* What is passed on is counted, not kept. */
-                if (job->copies[index] < 0)
-                        text_add_bytes(text, buffer, kept);
-                else
-                        copy_out(job->copies[index], buffer, kept);
-                job->output_length[index] += kept;
-                if (!job->is_reaped)
-                        return; /* fair to the other stream and to the deadline */
-        }
-}
-
 static int reap(struct job *job, int flags, abatis_error *err)
 {
         siginfo_t info = { 0 };
@@ -364,9 +360,6 @@ static int reap(struct job *job, int flags, abatis_error *err)
         clock_gettime(CLOCK_MONOTONIC, &now);
         job->duration_ms = (double)(now.tv_sec - job->start.tv_sec) * 1e3 +
                            (double)(now.tv_nsec - job->start.tv_nsec) / 1e6;
-        /* Init is reaped after every other process of its namespace is gone: nothing can write any more. */
-        drain(job, 0);
-        drain(job, 1);
         return 0;
 }
 
@@ -375,34 +368,65 @@ static void kill_tree(struct job *job)
         syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
 }
 
+/* Init is reaped after every other process of its namespace is gone, so what is in the pipes now is all there will be.
+ * A reader that is slow gets it; after the deadline nobody waits for one. */
+static bool settle_stream(struct job *job, int index)
+{
+        struct stream *stream = &job->streams[index];
+
+        stream_advance(stream, true);
+        if (stream->state == STREAM_READS || job->has_timed_out)
+                stream_drop(stream);
+        return stream->state == STREAM_CLOSED;
+}
+
+static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
+{
+        *are_done = true;
+        for (int i = 0; i < 2; i++) {
+                int r;
+
+                if (job->is_reaped)
+                        *are_done &= settle_stream(job, i);
+                else if (job->streams[i].state != STREAM_CLOSED)
+                        stream_advance(&job->streams[i], false);
+                r = watch_stream(job, i, err);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int job_advance(struct job *job, bool *is_done, abatis_error *err)
 {
         struct epoll_event events[4];
-        int count = job->is_reaped ? 0 : epoll_wait(job->epoll, events, 4, 0), r = 0;
+        int count = epoll_wait(job->epoll, events, 4, 0), r = 0;
+        bool are_streams_done;
 
         if (count < 0 && errno != EINTR)
                 return error_os(err, errno, "cannot watch the command");
         for (int i = 0; i < count && !r; i++) {
                 switch ((enum source)events[i].data.u32) {
                 case SOURCE_STDOUT:
-                        drain(job, 0);
-                        break;
                 case SOURCE_STDERR:
-                        drain(job, 1);
-                        break;
+                        break; /* both are looked at below */
                 case SOURCE_DEADLINE:
-                        if (!job->has_timed_out)
+                        if (!job->is_reaped)
                                 kill_tree(job);
-                        job->has_timed_out = true;
+                        job->has_timed_out |= !job->is_reaped;
                         epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
                         break;
                 case SOURCE_PROCESS:
                         r = reap(job, WNOHANG, err);
+                        if (job->is_reaped)
+                                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->pidfd, NULL);
                         break;
                 }
         }
         if (!r)
-                *is_done = job->is_reaped;
+                r = advance_streams(job, &are_streams_done, err);
+        if (!r)
+                *is_done = job->is_reaped && are_streams_done;
         return r;
 }
 
@@ -410,8 +434,12 @@ int job_signal(struct job *job, int number, abatis_error *err)
 {
         siginfo_t info = { 0 };
 
-        if (job->is_reaped)
+        if (job->is_reaped) {
+                /* Only our own waiting for a slow reader is left to end. */
+                stream_drop(&job->streams[0]);
+                stream_drop(&job->streams[1]);
                 return 0;
+        }
         if (number == SIGKILL) {
                 kill_tree(job);
                 return 0;
@@ -474,13 +502,14 @@ static int settle(struct job *job, struct job_outcome *out, abatis_error *err)
 
         if (child->has_failed && !job->has_timed_out)
                 return report_failure(job, err);
-        if (job->output[0].has_failed || job->output[1].has_failed)
+        if (job->streams[0].kept.has_failed || job->streams[1].kept.has_failed)
                 return error_memory(err);
         if (!out)
                 return 0;
         *out = (struct job_outcome){ .exit_code = -1,
                                      .has_timed_out = job->has_timed_out,
-                                     .is_truncated = job->is_truncated,
+                                     .is_truncated =
+                                             job->streams[0].is_truncated || job->streams[1].is_truncated,
                                      .duration_ms = job->duration_ms };
         if (!child->has_status)
                 out->signal = SIGKILL; /* init was killed, and the whole tree with it */
@@ -488,8 +517,10 @@ static int settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 out->signal = WTERMSIG(child->status);
         else
                 out->exit_code = WEXITSTATUS(child->status);
-        memcpy(out->output, job->output, sizeof(out->output));
-        memset(job->output, 0, sizeof(job->output));
+        for (int i = 0; i < 2; i++) {
+                out->output[i] = job->streams[i].kept;
+                job->streams[i].kept = (struct text){ 0 };
+        }
         return 0;
 }
 
@@ -500,6 +531,8 @@ int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
         if (!job->is_reaped) {
                 kill_tree(job);
                 r = reap(job, 0, err);
+                settle_stream(job, 0);
+                settle_stream(job, 1);
         }
         if (!r)
                 r = settle(job, out, err);

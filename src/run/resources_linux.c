@@ -251,9 +251,12 @@ static void grab_trees(struct opener *opener, unsigned *first_slot)
 
                 opener->plan_step = i;
                 if (step->op == PLAN_DEVICES) {
-                        for (size_t j = 0; j < COUNT(device_nodes); j++)
-                                init_step(opener, INIT_GRAB_NODE, device_nodes[j])->slot =
-                                        opener->resources->slot_count++;
+                        for (size_t j = 0; j < COUNT(device_nodes); j++) {
+                                grab = init_step(opener, INIT_GRAB_NODE, device_nodes[j]);
+                                grab->slot = opener->resources->slot_count++;
+                                /* Root owns the nodes: writing to the device needs no writable mount, chmod does. */
+                                grab->value = opener->host->uid ? 0 : ATTR_RDONLY | ATTR_NOSUID;
+                        }
                         continue;
                 }
                 if (step->op != PLAN_WRITABLE && step->op != PLAN_SHOW)

@@ -1,0 +1,290 @@
+/* test_memory.c: lets every single allocation of the policy and plan code fail, one after the other.
+ *
+ * Each time the call must fail, or give the very result it gives with enough memory: never a weaker one. The linker
+ * wraps the allocating functions that the core calls; what libc and cmocka allocate themselves is left alone. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "plan/host.h"
+#include "policies.h"
+#include "run/program.h"
+
+static long countdown;   /* the allocation that fails, counted down to zero; 0 is off */
+static bool has_failed;  /* it did */
+
+static bool is_refused(void)
+{
+        if (!countdown || --countdown)
+                return false;
+        has_failed = true;
+        errno = ENOMEM;
+        return true;
+}
+
+/* The linker makes the core call __wrap_x where it says x, and x where these say __real_x. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *string);
+char *__real_strndup(const char *string, size_t length);
+char *__real_realpath(const char *path, char *resolved);
+int __real_vasprintf(char **out, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *string);
+char *__wrap_strndup(const char *string, size_t length);
+char *__wrap_realpath(const char *path, char *resolved);
+int __wrap_vasprintf(char **out, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void *__wrap_malloc(size_t size)
+{
+        return is_refused() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+        return is_refused() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+        return is_refused() ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *string)
+{
+        return is_refused() ? NULL : __real_strdup(string);
+}
+
+char *__wrap_strndup(const char *string, size_t length)
+{
+        return is_refused() ? NULL : __real_strndup(string, length);
+}
+
+char *__wrap_realpath(const char *path, char *resolved)
+{
+        return !resolved && is_refused() ? NULL : __real_realpath(path, resolved);
+}
+
+int __wrap_vasprintf(char **out, const char *format, va_list arguments)
+{
+        return is_refused() ? -1 : __real_vasprintf(out, format, arguments);
+}
+
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+        va_list arguments;
+        int r;
+
+        va_start(arguments, format);
+        r = __wrap_vasprintf(out, format, arguments);
+        va_end(arguments);
+        return r;
+}
+
+/* ---- one run of everything ------------------------------------------------------------------------------ */
+
+static const abatis_host host = { .kernel = "6.18.0",
+                                  .machine = "aarch64",
+                                  .uid = 1000,
+                                  .gid = 1000,
+                                  .landlock_abi = 7,
+                                  .has_mount_setattr = true,
+                                  .namespaces = NAMESPACES_USER };
+
+/* Made before anything may fail. */
+static struct {
+        const char *workspace, *data, *config, *denied, *protected, *link, *asked;
+} paths;
+
+/* From nothing to a printed plan; *out is owned by the caller on success. */
+static int make_and_explain(const char *preset, abatis_format format, char **out, abatis_error *err)
+{
+        const abatis_policy_options options = { sizeof(options), preset, paths.workspace, paths.data, paths.config };
+        const abatis_sandbox_options sandbox = { sizeof(sandbox), 0 };
+        abatis_policy *policy;
+        int r = abatis_policy_new(&options, &policy, err);
+
+        if (r < 0)
+                return r;
+        r = abatis_policy_set(policy, "filesystem.deny", paths.denied, err);
+        if (!r)
+                r = abatis_policy_set(policy, "filesystem.protect", paths.protected, err);
+        if (!r)
+                r = abatis_policy_set(policy, "filesystem.read", paths.link, err);
+        if (!r)
+                r = abatis_policy_set(policy, "environment.pass", "CI=1", err);
+        if (!r)
+                r = abatis_policy_set(policy, "limits.timeout", "1s", err);
+        if (!r)
+                r = abatis_explain(policy, &host, &sandbox, format, out, err);
+        abatis_policy_free(policy);
+        return r;
+}
+
+static void make_world(void)
+{
+        char text[1024];
+
+        make_file("home/.ssh/id", "");
+        make_file("home/.config/gh/hosts.yml", "");
+        make_dir("agent/data");
+        make_file("agent/config.toml", "");
+        make_file("outside.toml", "");
+        make_file("ws/a/secret", "");
+        make_link("link", "home");
+        make_file("main/.git/config", "");
+        make_dir("main/.git/hooks");
+        snprintf(text, sizeof(text), "%s\n", at("ws/.git"));
+        make_file("main/.git/worktrees/ws/gitdir", text);
+        make_file("main/.git/worktrees/ws/commondir", "../..\n");
+        snprintf(text, sizeof(text), "gitdir: %s\n", at("main/.git/worktrees/ws"));
+        make_file("ws/.git", text);
+        paths.workspace = at("ws");
+        paths.data = at("agent");
+        paths.config = at("outside.toml");
+        paths.denied = at("ws/a/secret");
+        paths.protected = at("ws/a");
+        paths.link = at("link");
+        paths.asked = at("link/.ssh/id");
+}
+
+static void assert_survives_every_failure(const char *preset, abatis_format format)
+{
+        char *complete = NULL;
+        long failures = 0, weaker = 0;
+
+        make_world();
+        assert_int_equal(make_and_explain(preset, format, &complete, NULL), 0);
+        for (long n = 1;; n++) {
+                char untouched, *text = &untouched;
+                abatis_error err = { .message = "" };
+                int r;
+
+                has_failed = false;
+                countdown = n;
+                r = make_and_explain(preset, format, &text, &err);
+                countdown = 0;
+                if (!has_failed)
+                        break; /* everything was tried */
+                failures++;
+                if (r < 0) {
+                        assert_ptr_equal(text, &untouched);
+                        assert_int_equal(err.code, r);
+                        assert_true(*err.message);
+                } else {
+                        if (strcmp(text, complete) != 0 && ++weaker <= 10 && format == ABATIS_TEXT)
+                                print_error("preset %s changes without allocation %ld\n", preset, n);
+                        free(text);
+                }
+        }
+        free(complete);
+        assert_true(failures > 50);
+        /* jansson's containers drop what they cannot hold: a shorter report, but the same sandbox. */
+        if (format == ABATIS_TEXT)
+                assert_int_equal(weaker, 0);
+}
+
+static void dev_is_never_weaker_for_lack_of_memory(void **state)
+{
+        (void)state;
+        assert_survives_every_failure("dev", ABATIS_TEXT);
+}
+
+static void tool_is_never_weaker_for_lack_of_memory(void **state)
+{
+        (void)state;
+        assert_survives_every_failure("tool", ABATIS_TEXT);
+}
+
+static void strict_is_never_weaker_for_lack_of_memory(void **state)
+{
+        (void)state;
+        assert_survives_every_failure("strict", ABATIS_TEXT);
+}
+
+static void guard_is_never_weaker_for_lack_of_memory(void **state)
+{
+        (void)state;
+        assert_survives_every_failure("guard", ABATIS_TEXT);
+}
+
+static void printing_json_survives_every_failed_allocation(void **state)
+{
+        (void)state;
+        json_set_alloc_funcs(__wrap_malloc, free);
+        assert_survives_every_failure("dev", ABATIS_JSON);
+        json_set_alloc_funcs(malloc, free);
+}
+
+/* ---- smaller questions ---------------------------------------------------------------------------------- */
+
+static void a_check_answers_right_or_not_at_all(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_world();
+        policy = new_policy("dev");
+        for (long n = 1;; n++) {
+                abatis_error err = { 0 };
+                char *rule = NULL;
+                int allowed = 1, r;
+
+                has_failed = false;
+                countdown = n;
+                r = abatis_policy_check(policy, ABATIS_READ, paths.asked, &allowed, &rule, &err);
+                countdown = 0;
+                if (!r)
+                        assert_false(allowed);
+                else
+                        assert_true(has_failed);
+                free(rule);
+                if (!has_failed)
+                        break;
+        }
+        abatis_policy_free(policy);
+}
+
+static void a_program_is_found_or_memory_is_short(void **state)
+{
+        static const char *const envp[] = { "PATH=/nowhere:/usr/bin:/bin", NULL };
+
+        (void)state;
+        for (long n = 1;; n++) {
+                char *found = NULL;
+                int r;
+
+                has_failed = false;
+                countdown = n;
+                r = program_find("sh", envp, &found, NULL);
+                countdown = 0;
+                assert_int_equal(r, has_failed ? ABATIS_E_MEMORY : 0);
+                free(found);
+                if (!has_failed)
+                        break;
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                POLICY_TEST(dev_is_never_weaker_for_lack_of_memory),
+                POLICY_TEST(tool_is_never_weaker_for_lack_of_memory),
+                POLICY_TEST(strict_is_never_weaker_for_lack_of_memory),
+                POLICY_TEST(guard_is_never_weaker_for_lack_of_memory),
+                POLICY_TEST(printing_json_survives_every_failed_allocation),
+                POLICY_TEST(a_check_answers_right_or_not_at_all),
+                cmocka_unit_test(a_program_is_found_or_memory_is_short),
+        };
+
+        return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

@@ -1,0 +1,436 @@
+/* test_plan.c: the promise: a clause that no step enforces is an error that names it. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "plan/plan.h"
+#include "policies.h"
+
+/* A policy with one clause of every kind. */
+static abatis_policy *policy_with_everything(void)
+{
+        abatis_policy *policy = new_policy("strict");
+
+        make_dir("ws/denied");
+        make_dir("ws/kept");
+        set(policy, "filesystem.deny", at("ws/denied"));
+        set(policy, "filesystem.protect", at("ws/kept"));
+        set(policy, "network.mode", "unix-only");
+        set(policy, "network.connect", "example.org:443");
+        set(policy, "network.bind", "8080");
+        set(policy, "network.unix", "/run/socket");
+        set(policy, "process.commands", "git");
+        set(policy, "limits.timeout", "1s");
+        set(policy, "limits.output", "1K");
+        set(policy, "limits.open_files", "9");
+        set(policy, "limits.file_size", "1K");
+        set(policy, "limits.processes", "9");
+        set(policy, "limits.memory", "1M");
+        set(policy, "limits.cpu", "1s");
+        return policy;
+}
+
+/* Every clause covered by one step, but for `left_out`. */
+static struct plan *cover_all_but(const abatis_policy *policy, size_t left_out)
+{
+        struct plan *plan = plan_new(policy, "test");
+        size_t step = plan_step(plan, PLAN_SECCOMP, NULL, 0);
+
+        for (size_t i = 0; i < plan->clause_count; i++)
+                if (i != left_out) {
+                        size_t count = plan->cover_count;
+
+                        plan_cover(plan, step, plan->clauses[i].kind, plan->clauses[i].index);
+                        assert_int_equal(plan->cover_count, count + 1);
+                        /* Clauses of one kind and index are found by the first; this one is meant. */
+                        plan->covers[count].clause = i;
+                }
+        return plan;
+}
+
+/* ---- clauses -------------------------------------------------------------------------------------------- */
+
+static bool has_clause(const struct plan *plan, const char *name)
+{
+        for (size_t i = 0; i < plan->clause_count; i++)
+                if (!strcmp(plan->clauses[i].name, name))
+                        return true;
+        return false;
+}
+
+static void everything_that_was_promised_is_a_clause(void **state)
+{
+        static const char *const names[] = { "filesystem.read",
+                                             "filesystem.write",
+                                             "filesystem.execute",
+                                             "filesystem.tmp private",
+                                             "network.mode unix-only",
+                                             "network.abstract none",
+                                             "network.connect example.org:443",
+                                             "network.bind 8080",
+                                             "network.unix /run/socket",
+                                             "process.commands git",
+                                             "process.privacy",
+                                             "process.lifetime",
+                                             "process.ipc",
+                                             "process.devices",
+                                             "process.terminal",
+                                             "process.privileges",
+                                             "process.kernel",
+                                             "process.descriptors",
+                                             "environment",
+                                             "limits timeout",
+                                             "limits output",
+                                             "limits open_files",
+                                             "limits file_size",
+                                             "limits processes",
+                                             "limits memory",
+                                             "limits cpu" };
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = plan_new(policy, "test");
+        char name[512];
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+                if (!has_clause(plan, names[i]))
+                        fail_msg("no clause '%s'", names[i]);
+        snprintf(name, sizeof(name), "filesystem.deny %s", at("ws/denied"));
+        assert_true(has_clause(plan, name));
+        snprintf(name, sizeof(name), "filesystem.protect %s", at("ws/kept"));
+        assert_true(has_clause(plan, name));
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void a_policy_that_reads_all_promises_nothing_of_reading(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = plan_new(policy, "test");
+
+        (void)state;
+        assert_false(has_clause(plan, "filesystem.read"));
+        assert_false(has_clause(plan, "filesystem.execute"));
+        assert_false(has_clause(plan, "network.abstract none")); /* no unix socket at all */
+        assert_true(has_clause(plan, "filesystem.write"));
+        assert_true(has_clause(plan, "network.mode deny"));
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+/* ---- coverage ------------------------------------------------------------------------------------------- */
+
+static void a_plan_that_covers_every_clause_passes(void **state)
+{
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = cover_all_but(policy, (size_t)-1);
+        abatis_error err;
+
+        (void)state;
+        assert_int_equal(plan_check(plan, false, &err), 0);
+        assert_int_equal(plan_check(plan, true, &err), 0);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void any_clause_without_a_step_is_an_error_that_names_it(void **state)
+{
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = plan_new(policy, "test");
+        size_t count = plan->clause_count;
+
+        (void)state;
+        plan_free(plan);
+        assert_true(count > 30);
+        for (size_t i = 0; i < count; i++) {
+                abatis_error err = { 0 };
+
+                plan = cover_all_but(policy, i);
+                assert_false(plan_is_held(plan, i));
+                assert_int_equal(plan_check(plan, false, &err), ABATIS_E_UNENFORCEABLE);
+                assert_int_equal(err.code, ABATIS_E_UNENFORCEABLE);
+                assert_ptr_equal(strstr(err.message, plan->clauses[i].name), err.message);
+                assert_int_equal(plan_check(plan, false, NULL), ABATIS_E_UNENFORCEABLE);
+                assert_int_equal(plan_check(plan, true, &err), 0);
+                plan_free(plan);
+        }
+        abatis_policy_free(policy);
+}
+
+static void a_reason_outweighs_a_step(void **state)
+{
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = cover_all_but(policy, (size_t)-1);
+        abatis_error err;
+
+        (void)state;
+        plan_miss(plan, CLAUSE_WRITE, PLAN_NO_INDEX, "the moon is in the %s house", "seventh");
+        assert_int_equal(plan_check(plan, false, &err), ABATIS_E_UNENFORCEABLE);
+        assert_string_equal(err.message,
+                            "filesystem.write cannot be enforced: the moon is in the seventh house");
+        /* The first reason stands. */
+        plan_miss(plan, CLAUSE_WRITE, PLAN_NO_INDEX, "another");
+        assert_int_equal(plan_check(plan, false, &err), ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(err.message, "seventh"));
+        assert_int_equal(plan_check(plan, true, &err), 0);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void each_of_several_exceptions_can_be_missed(void **state)
+{
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = plan_new(policy, "test");
+        size_t missed = 0;
+
+        (void)state;
+        for (int i = 0; i < 3; i++)
+                plan_miss(plan, CLAUSE_EXCEPTION, 0, "not in this version");
+        for (size_t i = 0; i < plan->clause_count; i++)
+                missed += plan->clauses[i].kind == CLAUSE_EXCEPTION && plan->clauses[i].reason;
+        assert_int_equal(missed, 3);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void covering_what_was_not_promised_changes_nothing(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = plan_new(policy, "test");
+        size_t step = plan_step(plan, PLAN_SECCOMP, NULL, 0);
+
+        (void)state;
+        plan_cover(plan, step, CLAUSE_READ, PLAN_NO_INDEX);
+        plan_cover(plan, step, CLAUSE_LIMIT, LIMIT_MEMORY);
+        plan_cover(plan, step, CLAUSE_DENY, 4711);
+        plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "x");
+        assert_int_equal(plan->cover_count, 0);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+/* ---- builders ------------------------------------------------------------------------------------------- */
+
+static void steps_keep_their_order_and_own_their_strings(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = plan_new(policy, "test");
+        char path[16] = "/changing";
+
+        (void)state;
+        for (size_t i = 0; i < 1000; i++)
+                assert_int_equal(plan_step(plan, PLAN_HIDE, path, i), i);
+        plan_target(plan, 3, path);
+        plan_grant(plan, path, GRANT_READ, false);
+        path[1] = 'X';
+        for (size_t i = 0; i < 1000; i++) {
+                assert_string_equal(plan->steps[i].path, "/changing");
+                assert_int_equal(plan->steps[i].value, i);
+        }
+        assert_string_equal(plan->steps[3].target, "/changing");
+        assert_string_equal(plan->grants[0].path, "/changing");
+        plan_free(plan);
+        abatis_policy_free(policy);
+        plan_free(NULL);
+}
+
+static void a_failed_plan_takes_nothing_more_and_never_passes(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = plan_new(policy, "test");
+        size_t step = plan_step(plan, PLAN_SECCOMP, NULL, 0);
+        abatis_error err;
+
+        (void)state;
+        plan->has_failed = true;
+        plan_step(plan, PLAN_HIDE, "/x", 0);
+        plan_target(plan, step, "/x");
+        plan_grant(plan, "/x", GRANT_READ, false);
+        plan_cover(plan, step, CLAUSE_WRITE, PLAN_NO_INDEX);
+        plan_cover_all(plan, step, CLAUSE_NETWORK);
+        assert_int_equal(plan->step_count, 1);
+        assert_int_equal(plan->grant_count, 0);
+        assert_int_equal(plan->cover_count, 0);
+        assert_null(plan->steps[step].target);
+        assert_int_equal(plan_check(plan, false, &err), ABATIS_E_MEMORY);
+        assert_int_equal(plan_check(plan, true, &err), ABATIS_E_MEMORY);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void every_step_has_a_name(void **state)
+{
+        (void)state;
+        for (int op = PLAN_NAMESPACES; op <= PLAN_OUTPUT; op++)
+                assert_true(plan_op_name((enum plan_op)op) && *plan_op_name((enum plan_op)op));
+}
+
+/* ---- through the backend -------------------------------------------------------------------------------- */
+
+static const abatis_host able = { .kernel = "6.18.0",
+                                  .machine = "aarch64",
+                                  .uid = 1000,
+                                  .gid = 1000,
+                                  .landlock_abi = 7,
+                                  .has_mount_setattr = true,
+                                  .namespaces = NAMESPACES_USER };
+
+/* What the backend says to one more rule on a workspace policy; the message is in check_text. */
+static int compile_with(const abatis_host *host, const char *preset, const char *key, const char *value)
+{
+        abatis_policy *policy = new_policy(preset);
+        struct plan *plan = NULL;
+        abatis_error err = { .message = "" };
+        int r;
+
+        set(policy, key, value);
+        r = backend_compile(policy, host, false, &plan, &err);
+        snprintf(check_text, sizeof(check_text), "%s", err.message);
+        assert_int_equal(!r, !!plan);
+        plan_free(plan);
+        if (r == ABATIS_E_UNENFORCEABLE) {
+                plan = NULL;
+                assert_int_equal(backend_compile(policy, host, true, &plan, &err), 0);
+                plan_free(plan);
+        }
+        abatis_policy_free(policy);
+        return r;
+}
+
+static void what_this_version_cannot_do_is_refused_by_name(void **state)
+{
+        static const char *const cases[][2] = { { "network.mode", "list" },
+                                                { "network.connect", "example.org:443" },
+                                                { "network.bind", "8080" },
+                                                { "network.unix", "/run/x" },
+                                                { "process.commands", "git" },
+                                                { "limits.memory", "1M" },
+                                                { "limits.cpu", "1s" } };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                const char *key = cases[i][0];
+                char clause[64];
+
+                assert_int_equal(compile_with(&able, "dev", key, cases[i][1]), ABATIS_E_UNENFORCEABLE);
+                snprintf(clause, sizeof(clause), "%s%s", !strncmp(key, "limits", 6) ? "limits " : "",
+                         !strncmp(key, "limits", 6) ? key + 7 : key);
+                if (strncmp(check_text, clause, strlen(clause)) != 0)
+                        fail_msg("'%s' does not start with '%s'", check_text, clause);
+        }
+}
+
+static void counting_processes_needs_a_user_namespace(void **state)
+{
+        abatis_host root = able;
+
+        (void)state;
+        root.namespaces = NAMESPACES_ROOT;
+        root.uid = root.gid = 0;
+        assert_int_equal(compile_with(&able, "dev", "limits.processes", "9"), 0);
+        assert_int_equal(compile_with(&root, "dev", "limits.processes", "9"), ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, "limits processes"));
+        assert_int_equal(compile_with(&root, "dev", "limits.open_files", "9"), 0);
+}
+
+static void a_denied_path_that_could_be_created_is_refused_by_name(void **state)
+{
+        (void)state;
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/later")), ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, at("ws/later")));
+        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("ws/a/b")), ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, at("ws/a/b")));
+        /* Where the command cannot create it, Landlock keeps whatever appears out of its reach. */
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("later")), 0);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("later")), 0);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", "/tmp/abatis-unit-nobody-has-this"), 0);
+}
+
+static void a_denied_path_behind_a_replaceable_link_is_refused_by_name(void **state)
+{
+        (void)state;
+        make_dir("ws/real");
+        make_link("ws/link", "real");
+        make_dir("outside");
+        make_link("outside-link", "outside");
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/link")), ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, at("ws/link")));
+        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("ws/link")), ABATIS_E_UNENFORCEABLE);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/real")), 0);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("outside-link")), 0);
+}
+
+/* A mask can be walked round by moving what lies above it: each directory between is a mount point of its own. */
+static void every_ancestor_of_a_hidden_path_below_a_writable_tree_is_pinned(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = NULL;
+        unsigned pinned = 0, hidden = 0;
+
+        (void)state;
+        make_file("ws/a/b/c/secret", "");
+        set(policy, "filesystem.deny", at("ws/a/b/c/secret"));
+        assert_int_equal(backend_compile(policy, &able, false, &plan, NULL), 0);
+        for (size_t i = 0; i < plan->step_count; i++) {
+                const struct step *step = &plan->steps[i];
+
+                if (step->op == PLAN_PIN) {
+                        assert_int_equal(hidden, 0); /* before the mask, or it would lie under the pin */
+                        assert_string_equal(step->path, pinned == 0   ? at("ws/a")
+                                                        : pinned == 1 ? at("ws/a/b")
+                                                                      : at("ws/a/b/c"));
+                        pinned++;
+                }
+                hidden += step->op == PLAN_HIDE && !strcmp(step->path, at("ws/a/b/c/secret"));
+        }
+        assert_int_equal(pinned, 3);
+        assert_int_equal(hidden, 1);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void what_was_compiled_can_be_printed_both_ways(void **state)
+{
+        static const abatis_format formats[] = { ABATIS_TEXT, ABATIS_JSON };
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = NULL;
+
+        (void)state;
+        assert_int_equal(backend_compile(policy, &able, true, &plan, NULL), 0);
+        for (size_t i = 0; i < 2; i++) {
+                char *text = NULL;
+
+                assert_int_equal(plan_print(plan, policy, &able, formats[i], &text, NULL), 0);
+                for (size_t j = 0; j < plan->clause_count; j++)
+                        if (!strstr(text, plan->clauses[j].name))
+                                fail_msg("'%s' is not printed", plan->clauses[j].name);
+                free(text);
+        }
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                POLICY_TEST(everything_that_was_promised_is_a_clause),
+                POLICY_TEST(a_policy_that_reads_all_promises_nothing_of_reading),
+                POLICY_TEST(a_plan_that_covers_every_clause_passes),
+                POLICY_TEST(any_clause_without_a_step_is_an_error_that_names_it),
+                POLICY_TEST(a_reason_outweighs_a_step),
+                POLICY_TEST(each_of_several_exceptions_can_be_missed),
+                POLICY_TEST(covering_what_was_not_promised_changes_nothing),
+                POLICY_TEST(steps_keep_their_order_and_own_their_strings),
+                POLICY_TEST(a_failed_plan_takes_nothing_more_and_never_passes),
+                cmocka_unit_test(every_step_has_a_name),
+                POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
+                POLICY_TEST(counting_processes_needs_a_user_namespace),
+                POLICY_TEST(a_denied_path_that_could_be_created_is_refused_by_name),
+                POLICY_TEST(a_denied_path_behind_a_replaceable_link_is_refused_by_name),
+                POLICY_TEST(every_ancestor_of_a_hidden_path_below_a_writable_tree_is_pinned),
+                POLICY_TEST(what_was_compiled_can_be_printed_both_ways),
+        };
+
+        return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
