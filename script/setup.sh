@@ -42,7 +42,6 @@ libseccomp-dev   module     libseccomp,seccomp.h
 libcmocka-dev    module     cmocka,cmocka.h
 python3          file       /usr/bin/python3
 nodejs           command    node
-sqlite3          command    sqlite3
 strace           command    strace
 gdb              command    gdb
 valgrind         command    valgrind

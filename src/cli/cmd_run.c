@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -21,7 +20,8 @@ static const char help[] = "Usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]
 /* What the caller's terminal or supervisor may send; each is passed on to the command. */
 static const int passed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
 
-static int open_signals(void)
+/* *before is what to go back to when there is no command to pass them to. */
+static int open_signals(sigset_t *before)
 {
         sigset_t set;
 
@@ -29,7 +29,7 @@ static int open_signals(void)
         for (size_t i = 0; i < sizeof(passed_signals) / sizeof(*passed_signals); i++)
                 sigaddset(&set, passed_signals[i]);
         sigaddset(&set, SIGTSTP);
-        sigprocmask(SIG_BLOCK, &set, NULL);
+        sigprocmask(SIG_BLOCK, &set, before);
         return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -101,7 +101,8 @@ static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
         abatis_result *result;
         abatis_error err;
         abatis_job *job;
-        int r, signals = open_signals();
+        sigset_t before;
+        int r, signals = open_signals(&before);
 
         options.argv = (const char *const *)flags->rest;
         /* Output can only be counted when it passes through us. */
@@ -115,6 +116,7 @@ static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
         } else if (!r)
                 r = abatis_job_finish(job, &result, &err);
         close(signals);
+        sigprocmask(SIG_SETMASK, &before, NULL);
         if (r < 0)
                 return fail(&err);
         r = exit_code(result);
@@ -123,22 +125,6 @@ static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
         if (flags->result_fd >= 0 && print_result(result, flags->result_fd))
                 r = EXIT_REFUSED;
         abatis_result_free(result);
-        return r;
-}
-
-/* A command that could replace abatis would run without it the next time. */
-static int protect_itself(abatis_policy *policy)
-{
-        const char *name = (const char *)getauxval(AT_EXECFN);
-        char *path = name ? realpath(name, NULL) : NULL, *rule;
-        abatis_error err;
-        int allowed = 0, r = 0;
-
-        if (path && !abatis_policy_check(policy, ABATIS_WRITE, path, &allowed, &rule, NULL))
-                free(rule);
-        if (allowed && abatis_policy_set(policy, "filesystem.protect", path, &err) < 0)
-                r = fail(&err);
-        free(path);
         return r;
 }
 
@@ -155,11 +141,6 @@ static int run_with_flags(const struct flags *flags)
         r = flags_make_policy(flags, &policy);
         if (r)
                 return r;
-        r = protect_itself(policy);
-        if (r) {
-                abatis_policy_free(policy);
-                return r;
-        }
         if (abatis_sandbox_open(policy, &options, &sandbox, &err) < 0) {
                 abatis_policy_free(policy);
                 return fail(&err);

@@ -471,8 +471,10 @@ static int open_workspace(abatis_policy *policy, const char *origin, abatis_erro
 
         if (path_is_below(workspace, "/proc") || path_is_below(workspace, "/dev") ||
             path_is_below(workspace, "/sys"))
-                return error_set(err, ABATIS_E_INVALID,
-                                 "the workspace may not lie below %.5s; pass --workspace DIR", workspace);
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "the workspace '%s' lies where the command has a private directory; pass --workspace DIR",
+                        workspace);
         if (path_is_below("/tmp", workspace))
                 policy->has_private_tmp = false;
         return policy_add_rule(policy, RULE_WRITE, workspace, origin, err);

@@ -368,14 +368,19 @@ static void kill_tree(struct job *job)
         syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
 }
 
+static bool was_killed(const struct job *job)
+{
+        return job->has_timed_out || !job->child.has_status || WIFSIGNALED(job->child.status);
+}
+
 /* Init is reaped after every other process of its namespace is gone, so what is in the pipes now is all there will be.
- * A reader that is slow gets it; after the deadline nobody waits for one. */
+ * A reader that is slow gets it, but nobody waits for the reader of a command that was killed. */
 static bool settle_stream(struct job *job, int index)
 {
         struct stream *stream = &job->streams[index];
 
         stream_advance(stream, true);
-        if (stream->state == STREAM_READS || job->has_timed_out)
+        if (stream->state == STREAM_READS || was_killed(job))
                 stream_drop(stream);
         return stream->state == STREAM_CLOSED;
 }

@@ -1,0 +1,157 @@
+#!/bin/bash
+# install.sh: what `make install` puts down is all that a program needs to embed abatis, shared or static.
+#
+#   test/install/install.sh [BUILD-DIRECTORY]     (default: a build of its own with the prefix /opt/abatis-test)
+#
+# Installs below a scratch DESTDIR, finds the library through pkg-config, and runs embed.c as root and as an ordinary
+# user. Nothing is written outside the scratch directory.
+set -u
+repo=$(cd "$(dirname "$0")/../.." && pwd)
+readonly repo uid=4343
+
+passed=0 failed=0 skipped=0
+ok() { echo "ok $1" && passed=$((passed + 1)); }
+not_ok() { echo "not ok $1 - $2" && failed=$((failed + 1)); }
+expect() { # NAME COMMAND...: passes when the command does
+        local name=$1 why
+        shift
+        if why=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$(head -c 400 <<<"$why" | tr '\n' ' ')"; fi
+}
+finish() {
+        echo "$passed passed, $failed failed, $skipped skipped"
+        [ "$failed" -eq 0 ]
+}
+
+scratch=$(mktemp -d /var/tmp/abatis-install.XXXXXX) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+chmod 755 "$scratch"
+dest=$scratch/dest
+
+# ---- installing ---------------------------------------------------------------------------------------------
+
+option() { # NAME: what the build directory was set up with
+        meson introspect --buildoptions "$build" |
+                python3 -c 'import json,sys; print(*[o["value"] for o in json.load(sys.stdin) if o["name"] == sys.argv[1]])' "$1"
+}
+
+install_given() {
+        nice ninja -C "$build" && DESTDIR=$dest meson install -C "$build" --no-rebuild
+}
+
+install_own() {
+        nice make -C "$repo" install BUILD="$build" PREFIX=/opt/abatis-test DESTDIR="$dest"
+}
+
+if [ $# -gt 0 ]; then
+        build=$1
+        install_given >"$scratch/log" 2>&1 || not_ok installs_below_destdir "$(tail -n 3 "$scratch/log" | tr '\n' ' ')"
+else
+        build=$scratch/build
+        install_own >"$scratch/log" 2>&1 || not_ok installs_below_destdir "$(tail -n 3 "$scratch/log" | tr '\n' ' ')"
+fi
+if [ "$failed" -ne 0 ]; then
+        finish
+        exit 1
+fi
+ok installs_below_destdir
+prefix=$(option prefix)
+root=$dest$prefix
+sanitizers=$(option b_sanitize)
+
+expect nothing_is_installed_beside_the_prefix test -z "$(find "$dest" ! -type d ! -path "$root/*")"
+expect command_is_installed test -x "$root/bin/abatis"
+expect installed_command_runs "$root/bin/abatis" --version
+expect header_is_installed cmp "$repo/include/abatis.h" "$root/include/abatis.h"
+expect manual_is_installed test -n "$(find "$root" -name 'abatis.1*')"
+
+# ---- pkg-config ---------------------------------------------------------------------------------------------
+
+PKG_CONFIG_PATH=$(dirname "$(find "$root" -name abatis.pc)")
+export PKG_CONFIG_PATH
+package() { # FLAGS...: as on a machine where the prefix is where it was meant to be
+        pkg-config --define-variable=prefix="$root" "$@" abatis
+}
+
+version=$(sed -nE 's/^#define ABATIS_VERSION_(MAJOR|MINOR|PATCH) //p' "$repo/include/abatis.h" | paste -sd.)
+expect pkg_config_knows_the_package package --exists
+expect pkg_config_has_the_version_of_the_header test "$(package --modversion)" = "$version"
+expect pkg_config_has_the_prefix test "$(pkg-config --variable=prefix abatis)" = "$prefix"
+libdir=$(package --variable=libdir)
+expect shared_library_is_installed test -e "$libdir/libabatis.so.0"
+expect static_library_is_installed test -e "$libdir/libabatis.a"
+expect nothing_names_the_build_directory \
+        bash -c "! grep -rlF -e '$build' -e '$dest' '$root/bin' '$libdir/pkgconfig' '$root/include' '$libdir/libabatis.so.0'"
+
+# ---- embedding ----------------------------------------------------------------------------------------------
+
+# shellcheck disable=SC2046 # pkg-config's words are meant to be split
+compile() { # OUT FLAGS...
+        local out=$1 flags=(-std=gnu11 -g -Wall -Wextra -Werror -pthread)
+        shift
+        [ "$sanitizers" = none ] || flags+=("-fsanitize=$sanitizers")
+        "${CC:-cc}" "${flags[@]}" "$repo/test/install/embed.c" -o "$out" $(package --cflags) "$@"
+}
+
+# shellcheck disable=SC2046
+compile_shared() {
+        compile "$scratch/embed-shared" $(package --libs)
+}
+
+# The archive by its name: with -labatis the linker would take the shared library beside it.
+# shellcheck disable=SC2046
+compile_static() {
+        compile "$scratch/embed-static" "$libdir/libabatis.a" $(package --static --libs | sed 's/-labatis//')
+}
+
+# shellcheck disable=SC2046
+compile_fully_static() {
+        compile "$scratch/embed-fully-static" -static $(package --static --libs)
+}
+
+embeds() { # NAME: runs the program as this identity and counts what it says
+        local name=$1 line summed=
+        shift
+        while IFS= read -r line; do
+                if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+                        summed=1
+                elif [[ $line =~ ^(not\ ok|ok|skip)\ (.*) ]]; then
+                        echo "${BASH_REMATCH[1]} ${name}_${BASH_REMATCH[2]}"
+                        case ${BASH_REMATCH[1]} in
+                        ok) passed=$((passed + 1)) ;;
+                        skip) skipped=$((skipped + 1)) ;;
+                        *) failed=$((failed + 1)) ;;
+                        esac
+                else
+                        echo "$line"
+                fi
+        done < <(cd / && "$@" 2>&1)
+        [ -n "$summed" ] || not_ok "${name}_runs_to_its_end" "it stopped early"
+}
+
+embed_everywhere() { # PROGRAM NAME
+        local home
+        for who in root user; do
+                [ $who = user ] || [ "$(id -u)" -eq 0 ] || continue
+                home=$(mktemp -d "$scratch/$2.$who.XXXXXX")
+                chmod 755 "$home"
+                if [ $who = user ] && [ "$(id -u)" -eq 0 ]; then
+                        chown $uid:$uid "$home"
+                        embeds "$2_as_$who" env HOME="$home" LD_LIBRARY_PATH="$libdir" \
+                                setpriv --reuid=$uid --regid=$uid --clear-groups "$1" "$home"
+                else
+                        embeds "$2_as_$who" env HOME="$home" LD_LIBRARY_PATH="$libdir" "$1" "$home"
+                fi
+        done
+}
+
+expect program_builds_with_the_shared_library compile_shared
+expect program_builds_with_the_static_library compile_static
+expect shared_program_needs_the_library bash -c "readelf -d '$scratch/embed-shared' | grep -q 'NEEDED.*libabatis.so.0'"
+expect static_program_needs_no_library bash -c "! readelf -d '$scratch/embed-static' | grep -q libabatis"
+embed_everywhere "$scratch/embed-shared" shared
+embed_everywhere "$scratch/embed-static" static
+if [ "$sanitizers" = none ]; then
+        expect program_builds_without_any_shared_library compile_fully_static
+        embed_everywhere "$scratch/embed-fully-static" fully_static
+fi
+finish

@@ -1,0 +1,147 @@
+#!/bin/bash
+# layers.sh: includes go in one direction: cli, server -> abatis.h -> lib -> backend, run -> plan -> policy -> base.
+#
+#   test/structure/layers.sh
+set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Every include of the tree: FILE KIND NAME, where the kind is " or <.
+list_includes() { # SRC
+        (cd "$1" && find . -name '*.[ch]' -printf '%P\n' | sort | while IFS= read -r file; do
+                sed -nE "s|^[[:space:]]*#[[:space:]]*include[[:space:]]*([\"<])([^\">]*)[\">].*|$file \1 \2|p" "$file"
+        done)
+}
+
+# What each folder may include besides itself and abatis.h.
+may_include() { # FOLDER
+        case $1 in
+        cli | server) echo ;;
+        lib) echo backend run net watch audit skill plan policy base ;;
+        backend | run) echo plan policy base ;;
+        net | watch | audit | skill) echo plan policy base ;;
+        plan) echo policy base ;;
+        policy) echo base ;;
+        base) echo ;;
+        *) return 1 ;;
+        esac
+}
+
+check_direction() { # SRC FOLDER
+        local src=$1 folder=$2 allowed file kind name bad=0
+        allowed=" $folder $(may_include "$folder") " || {
+                echo "src/$folder is in no layer"
+                return 1
+        }
+        while read -r file kind name; do
+                [[ $file == "$folder"/* && $kind == '"' && $name != abatis.h ]] || continue
+                if [[ $name != */* || $name == *..* ]]; then
+                        echo "src/$file includes \"$name\", not by its folder"
+                        bad=1
+                elif [[ $allowed != *" ${name%%/*} "* ]]; then
+                        echo "src/$file includes \"$name\""
+                        bad=1
+                fi
+        done < <(list_includes "$src")
+        return $bad
+}
+
+check_folders() { # SRC: every folder has a place, and no file lies beside them
+        local path bad=0
+        for path in "$1"/*; do
+                if [ ! -d "$path" ] || ! may_include "${path##*/}" >/dev/null; then
+                        echo "src/${path##*/} is in no layer"
+                        bad=1
+                fi
+        done
+        return $bad
+}
+
+# The kernel's own headers are seen in run/ only, in files that say which system they are for.
+check_kernel_headers() { # SRC
+        local file kind name bad=0
+        while read -r file kind name; do
+                if [[ $kind == '<' && $name == linux/* && $file != run/*_linux.[ch] ]]; then
+                        echo "src/$file includes <$name>"
+                        bad=1
+                fi
+        done < <(list_includes "$1")
+        return $bad
+}
+
+# A backend is a pure function: it sees the C library's data types and strings, also through the headers it includes.
+check_backend_is_pure() { # SRC
+        local src=$1 pure=" ctype.h inttypes.h limits.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h "
+        local -A seen=()
+        local queue=() file path kind name bad=0
+        mapfile -t queue < <(cd "$src" && find backend -name '*.[ch]')
+        while [ ${#queue[@]} -gt 0 ]; do
+                file=${queue[0]} queue=("${queue[@]:1}")
+                [ -z "${seen[$file]-}" ] || continue
+                seen[$file]=1
+                while read -r path kind name; do
+                        [ "$path" = "$file" ] || continue
+                        if [[ $kind == '<' && $pure != *" $name "* ]]; then
+                                echo "src/backend sees <$name> through src/$file"
+                                bad=1
+                        elif [[ $kind == '"' && -e $src/$name ]]; then
+                                queue+=("$name")
+                        fi
+                done < <(list_includes "$src")
+        done
+        return $bad
+}
+
+check_public_header() { # HEADER
+        if grep -E '^[[:space:]]*#[[:space:]]*include' "$1" | grep -vE '<(stddef|stdint)\.h>'; then
+                return 1
+        fi
+}
+
+for path in "$repo"/src/*/; do
+        folder=$(basename "$path")
+        check "includes_of_${folder}_go_downwards" check_direction "$repo/src" "$folder"
+done
+check every_folder_has_its_layer check_folders "$repo/src"
+check kernel_headers_stay_in_run check_kernel_headers "$repo/src"
+check backend_sees_no_operating_system check_backend_is_pure "$repo/src"
+check public_header_needs_two_standard_headers check_public_header "$repo/include/abatis.h"
+
+# ---- and each of them can fail ------------------------------------------------------------------------------
+
+# The tree with one more line in one file.
+plant() { # FILE LINE
+        rm -rf "$scratch/src"
+        cp -r "$repo/src" "$scratch/src"
+        mkdir -p "$(dirname "$scratch/src/$1")"
+        echo "$2" >>"$scratch/src/$1"
+}
+
+planted() { # NAME FILE LINE CHECK [ARG...]
+        local name=$1 file=$2 line=$3
+        shift 3
+        plant "$file" "$line"
+        check "finds_$name" finds "$file" "$1" "$scratch/src" "${@:2}"
+}
+
+planted an_internal_header_in_cli cli/main.c '#include "policy/policy.h"' check_direction cli
+planted a_backend_that_sees_run backend/native.c '#include "run/run.h"' check_direction backend
+planted a_run_that_sees_backend run/job_linux.c '  #  include "backend/backend.h"' check_direction run
+planted a_policy_that_sees_plan policy/check.c '#include "plan/plan.h"' check_direction policy
+planted a_plan_that_sees_run plan/print.c '#include "run/run.h"' check_direction plan
+planted a_base_that_sees_policy base/text.h '#include "policy/policy.h"' check_direction base
+planted a_lib_header_in_run run/run.h '#include "lib/abatis_private.h"' check_direction run
+planted a_header_without_folder lib/abatis.c '#include "run.h"' check_direction lib
+planted a_way_round_by_dots plan/plan.c '#include "plan/../run/run.h"' check_direction plan
+planted a_kernel_header_in_policy policy/git.c '#include <linux/fs.h>' check_kernel_headers
+planted a_kernel_header_in_a_portable_file run/program.c '#include <linux/fs.h>' check_kernel_headers
+planted an_os_header_in_backend backend/native.c '#include <unistd.h>' check_backend_is_pure
+planted an_os_header_behind_a_header plan/plan.h '#include <sys/stat.h>' check_backend_is_pure
+plant base/text.c ''
+mkdir "$scratch/src/util"
+check finds_a_folder_without_layer finds src/util check_folders "$scratch/src"
+plant stray.c ''
+check finds_a_file_beside_the_folders finds stray.c check_folders "$scratch/src"
+(cat "$repo/include/abatis.h" && echo '#include <stdio.h>') >"$scratch/abatis.h"
+check finds_another_header_in_the_public_one finds stdio.h check_public_header "$scratch/abatis.h"
+finish
