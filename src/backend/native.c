@@ -302,6 +302,10 @@ static size_t hide(struct native *native, const struct rule *rule)
         pin_ancestors(native, real);
         if (!is_in_view(native, real) && !is_in_private_tmp(native, real))
                 return NO_STEP; /* not in the new root: covered by its step */
+        /* A mask is lost when somebody outside replaces what it covers; Landlock then still refuses the newcomer. */
+        if (rule->covers_later && native->has_landlock && is_in_view(native, real) &&
+            !is_in_write_rule(native, real))
+                avoid(native, real);
         return plan_step(native->plan, PLAN_HIDE, real,
                          is_in_view(native, real) ? rule->facts.kind : PATH_ABSENT);
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "run/child_linux.h"
 #include "run/syscall_linux.h"
@@ -19,6 +20,25 @@ static void child_close(long fd)
         RAW(SYS_close, fd);
 }
 
+/* A descriptor that was opened outside leads through a mount of the host's, which is not read-only: the command could
+ * change the file's mode or times, or open it again for writing. The same file opened in here leads through ours. */
+static long open_again(long given, const char *path)
+{
+        long fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        struct stat wanted, found;
+
+        if (fd < 0)
+                return given; /* not in view: nothing but this descriptor leads there */
+        if (RAW(SYS_fstat, given, &wanted) < 0 || RAW(SYS_fstat, fd, &found) < 0 ||
+            wanted.st_dev != found.st_dev || wanted.st_ino != found.st_ino) {
+                child_close(fd);
+                return given;
+        }
+        RAW(SYS_lseek, fd, RAW(SYS_lseek, given, 0, SEEK_CUR), SEEK_SET);
+        RAW(SYS_fcntl, fd, F_SETFL, RAW(SYS_fcntl, given, F_GETFL) & ~O_ACCMODE);
+        return fd;
+}
+
 static long set_stdio(const struct child_job *job)
 {
         long moved[3], r;
@@ -26,6 +46,8 @@ static long set_stdio(const struct child_job *job)
         /* First out of the way: one of them may be a number that another is about to take. */
         for (int i = 0; i < 3; i++) {
                 moved[i] = job->stdio[i];
+                if (job->reopen[i])
+                        moved[i] = open_again(moved[i], job->reopen[i]);
                 if (moved[i] != i && moved[i] < 3) {
                         moved[i] = RAW(SYS_fcntl, moved[i], F_DUPFD_CLOEXEC, 3);
                         if (moved[i] < 0)

@@ -95,13 +95,14 @@ struct child_job {
         const char *program, *cwd, *fallback_cwd; /* borrowed */
         const char *const *argv, *const *envp;    /* borrowed, NULL-terminated */
         int stdio[3];
-        int host_pidfd;      /* readable when the host process is gone */
-        char *command_stack; /* its end */
-        int *slots;          /* detached mounts, by slot */
-        int stage;           /* descriptor of the stage's root */
-        int command;         /* the command's PID as init sees it */
-        int ruleset;         /* of Landlock */
-        int umask;           /* the caller's */
+        const char *reopen[3]; /* borrowed: where a read-only file among them lies, or NULL */
+        int host_pidfd;        /* readable when the host process is gone */
+        char *command_stack;   /* its end */
+        int *slots;            /* detached mounts, by slot */
+        int stage;             /* descriptor of the stage's root */
+        int command;           /* the command's PID as init sees it */
+        int ruleset;           /* of Landlock */
+        int umask;             /* the caller's */
 
         int phase;       /* enum child_phase, a futex */
         bool has_failed; /* a step failed; what follows says which */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ struct job {
         struct child_job child;
         struct job_context context;
         char *arena; /* owned: argv, envp and their strings; the command reads them until its exec */
-        char *program, *cwd;
+        char *program, *cwd, *reopen[3];
         char *stacks;
         int *slots;
         int epoll, pidfd, timer;
@@ -140,11 +141,36 @@ static bool is_harmless_socket(const struct job *job, int fd)
         return type == SOCK_STREAM || (domain == AF_UNIX && type == SOCK_SEQPACKET);
 }
 
+/* Of a file that was opened for reading and may not be written, notes the path, so that the command can be given it
+ * through mounts of its own. What the policy denies is not passed on by accident either. */
+static int check_file(struct job *job, int index, int fd, abatis_error *err)
+{
+        char link[32], path[PATH_MAX];
+        const struct rule *rule;
+        bool is_allowed;
+        ssize_t length;
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        length = readlink(link, path, sizeof(path) - 1);
+        if (length <= 0 || path[0] != '/' || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+                return 0;
+        path[length] = '\0';
+        rule = policy_decide(job->context.policy, ABATIS_WRITE, path, &is_allowed);
+        if (is_allowed)
+                return 0;
+        if (rule && rule->kind == RULE_DENY)
+                return error_set(err, ABATIS_E_INVALID, "descriptor %d is '%s', which %s '%s' denies", index,
+                                 path, rule->origin, rule->path);
+        job->reopen[index] = strdup(path);
+        job->child.reopen[index] = job->reopen[index];
+        return job->reopen[index] ? 0 : error_memory(err);
+}
+
 /* A descriptor the command can have: the given one, or /dev/null. *owned must be closed after the start. */
 static int choose_stdio(struct job *job, int index, int given, int *owned, abatis_error *err)
 {
         static const char *const names[] = { "stdin", "stdout", "stderr" };
-        struct stat status;
+        struct stat status = { 0 };
 
         if (given < 0 || fstat(given, &status) < 0) {
                 *owned = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -163,6 +189,8 @@ static int choose_stdio(struct job *job, int index, int given, int *owned, abati
                         names[index], network_mode_name(job->context.policy->network));
         }
         job->child.stdio[index] = given;
+        if (S_ISREG(status.st_mode) && status.st_nlink)
+                return check_file(job, index, given, err);
         return 0;
 }
 
@@ -299,6 +327,8 @@ static void job_free(struct job *job)
         stream_done(&job->streams[1]);
         free(job->arena);
         free(job->program);
+        for (int i = 0; i < 3; i++)
+                free(job->reopen[i]);
         free(job->cwd);
         free(job->stacks);
         free(job->slots);

@@ -79,8 +79,9 @@ expect pkg_config_has_the_prefix test "$(pkg-config --variable=prefix abatis)" =
 libdir=$(package --variable=libdir)
 expect shared_library_is_installed test -e "$libdir/libabatis.so.0"
 expect static_library_is_installed test -e "$libdir/libabatis.a"
-expect nothing_names_the_build_directory \
-        bash -c "! grep -rlF -e '$build' -e '$dest' '$root/bin' '$libdir/pkgconfig' '$root/include' '$libdir/libabatis.so.0'"
+expect package_does_not_name_the_build_directory bash -c "! grep -rF -e '$build' -e '$dest' '$libdir/pkgconfig'"
+expect programs_search_no_path_of_their_own \
+        bash -c "! readelf -d '$root/bin/abatis' '$libdir/libabatis.so.0' | grep -E 'RPATH|RUNPATH'"
 
 # ---- embedding ----------------------------------------------------------------------------------------------
 
@@ -136,10 +137,10 @@ embed_everywhere() { # PROGRAM NAME
                 chmod 755 "$home"
                 if [ $who = user ] && [ "$(id -u)" -eq 0 ]; then
                         chown $uid:$uid "$home"
-                        embeds "$2_as_$who" env HOME="$home" LD_LIBRARY_PATH="$libdir" \
+                        embeds "$2_as_$who" env PATH=/usr/bin:/bin HOME="$home" LD_LIBRARY_PATH="$libdir" \
                                 setpriv --reuid=$uid --regid=$uid --clear-groups "$1" "$home"
                 else
-                        embeds "$2_as_$who" env HOME="$home" LD_LIBRARY_PATH="$libdir" "$1" "$home"
+                        embeds "$2_as_$who" env PATH=/usr/bin:/bin HOME="$home" LD_LIBRARY_PATH="$libdir" "$1" "$home"
                 fi
         done
 }
