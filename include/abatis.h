@@ -5,7 +5,8 @@
  * Every function that can fail returns 0 or a negative ABATIS_E_* and, when `err` is not NULL, fills it in.
  * Out parameters are written on success only. Strings that a caller must release are released with free().
  * The library never prints, exits, installs a signal handler, or changes the host process's signals, working
- * directory, umask, environment or limits. Objects are not locked: use one from one thread at a time.
+ * directory, umask, environment or limits. An open sandbox may be used by several threads; any other object
+ * by one at a time.
  */
 #ifndef ABATIS_H
 #define ABATIS_H

@@ -112,8 +112,8 @@ static void add_namespaces(struct native *native)
 
 static void miss_mounts(struct native *native)
 {
-        static const enum clause_kind kinds[] = { CLAUSE_READ, CLAUSE_WRITE, CLAUSE_TMP, CLAUSE_IPC,
-                                                  CLAUSE_DEVICES };
+        static const enum clause_kind kinds[] = { CLAUSE_READ, CLAUSE_WRITE,   CLAUSE_TMP,
+                                                  CLAUSE_IPC,  CLAUSE_DEVICES, CLAUSE_PRIVACY };
         const char *why = native->host->namespaces == NAMESPACES_NONE
                                   ? native->host->namespaces_reason
                                   : "recursive read-only mounts need Linux 5.12";
@@ -143,6 +143,14 @@ static void add_world(struct native *native)
         }
 }
 
+static bool has_step(const struct native *native, enum plan_op op, const char *path)
+{
+        for (size_t i = 0; i < native->plan->step_count && !native->plan->has_failed; i++)
+                if (native->plan->steps[i].op == op && !strcmp(native->plan->steps[i].path, path))
+                        return true;
+        return false;
+}
+
 /* Binds what a new root or a private /tmp would otherwise not have. */
 static void add_shown(struct native *native)
 {
@@ -158,13 +166,15 @@ static void add_shown(struct native *native)
                         continue;
                 if (native->policy->reads_all && !is_in_private_tmp(native, real))
                         continue;
-                if (find_above(native, i, RULE_DENY) || find_above(native, i, RULE_WRITE))
+                if (find_above(native, i, RULE_DENY))
                         continue;
                 if (rule->facts.links.count == 1 && !strcmp(rule->facts.links.items[0], rule->path) &&
-                    !native->policy->reads_all) {
+                    !native->policy->reads_all && !has_step(native, PLAN_LINK, rule->path)) {
                         step = plan_step(plan, PLAN_LINK, rule->path, 0);
                         plan_target(plan, step, real);
                 }
+                if (find_above(native, i, RULE_WRITE))
+                        continue;
                 if (find_above(native, i, RULE_EXECUTE) ||
                     (!is_executable && find_above(native, i, RULE_READ)))
                         continue;
@@ -218,16 +228,12 @@ static void pin_ancestors(struct native *native, const char *path)
                 return;
         }
         for (slash = strchr(ancestor + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                bool is_known = false;
+                bool is_known;
 
                 *slash = '\0';
-                for (size_t i = 0; i < native->plan->step_count && !native->plan->has_failed; i++) {
-                        const struct step *step = &native->plan->steps[i];
-
-                        if ((step->op == PLAN_PIN || step->op == PLAN_WRITABLE || step->op == PLAN_PROTECT) &&
-                            !strcmp(step->path, ancestor))
-                                is_known = true;
-                }
+                is_known = has_step(native, PLAN_PIN, ancestor) ||
+                           has_step(native, PLAN_WRITABLE, ancestor) ||
+                           has_step(native, PLAN_PROTECT, ancestor);
                 if (!is_known && is_writable(native, ancestor))
                         plan_step(native->plan, PLAN_PIN, ancestor, 0);
                 *slash = '/';
@@ -341,6 +347,11 @@ static size_t protect(struct native *native, const struct rule *rule)
                         "it does not exist and the command could create it; create it first, or pass --best-effort");
                 return NO_STEP;
         }
+        if (rule->facts.kind == PATH_OTHER) {
+                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                          "a pipe, socket or device can be written on a read-only mount; deny it instead");
+                return NO_STEP;
+        }
         pin_ancestors(native, real);
         return plan_step(native->plan, PLAN_PROTECT, real, rule->facts.kind);
 }
@@ -370,7 +381,7 @@ static void add_holes(struct native *native)
                 native->step_of[i] = NO_STEP;
                 if (!is_deny && rule->kind != RULE_PROTECT)
                         continue;
-                step = step_above(native, i, is_deny);
+                step = replaceable_link(native, rule) ? NO_STEP : step_above(native, i, is_deny);
                 if (step == NO_STEP)
                         step = is_deny ? hide(native, rule) : protect(native, rule);
                 native->step_of[i] = step;
@@ -418,6 +429,9 @@ static void add_grants(struct native *native)
                 plan_grant(plan, "/", GRANT_READ | GRANT_EXECUTE, false);
         else if (native->has_mounts)
                 plan_grant(plan, "/", GRANT_READ, true);
+        /* A right on "/" reaches the new /proc too; rights on its entries, as things are avoided, would miss it. */
+        if (policy->reads_all && native->has_mounts && plan->avoided.count)
+                plan_grant(plan, "/proc", GRANT_READ | GRANT_EXECUTE, true);
         if (policy->has_private_tmp && native->has_mounts)
                 plan_grant(plan, "/tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
@@ -446,6 +460,9 @@ static void add_landlock(struct native *native)
         size_t step;
 
         if (!native->has_landlock) {
+                plan_miss(
+                        plan, CLAUSE_WRITE, PLAN_NO_INDEX,
+                        "Landlock is not available on this kernel, and named pipes can be written on read-only mounts");
                 plan_miss(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 plan_miss(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 return;

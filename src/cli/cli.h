@@ -36,6 +36,8 @@ extern const char flags_policy_help[];
 /* Prints "abatis: ..." and returns the exit code that belongs to the error. */
 int fail(const abatis_error *err);
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A terminal or a log must not be driven by the name of a flag or a file. */
+void make_printable(char *text);
 /* Writes all of it or returns EXIT_REFUSED. */
 int print_text(int fd, const char *text);
 

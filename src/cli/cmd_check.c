@@ -29,6 +29,7 @@ static int answer(const struct flags *flags, abatis_access access, const char *p
         if (abatis_policy_check(policy, access, path, &allowed, &rule, &err) < 0) {
                 r = fail(&err);
         } else {
+                make_printable(rule);
                 printf("%s: %s\n", allowed ? "allowed" : "refused", rule);
                 r = !allowed;
                 free(rule);

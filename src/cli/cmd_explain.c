@@ -21,6 +21,8 @@ static int explain(const struct flags *flags)
                     0) {
                 r = fail(&err);
         } else {
+                if (!flags->has_json)
+                        make_printable(text);
                 r = print_text(1, text);
                 if (!r && flags->has_json)
                         r = print_text(1, "\n");

@@ -1,12 +1,13 @@
 /* cmd_run.c: abatis run: a command with the caller's terminal, signals and exit code. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -16,6 +17,8 @@ static const char help[] = "Usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]
                            "Result:\n"
                            "  --json               collect the output and print one JSON object instead\n"
                            "  --result-fd N        write that object, without output, to descriptor N\n";
+
+enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
 
 /* What the caller's terminal or supervisor may send; each is passed on to the command. */
 static const int passed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
@@ -33,32 +36,48 @@ static int open_signals(sigset_t *before)
         return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void pass_signal(abatis_job *job, int signals)
+/* Returns the signal that was passed on, or 0. */
+static int pass_signal(abatis_job *job, int signals)
 {
         struct signalfd_siginfo info;
 
         if (read(signals, &info, sizeof(info)) != sizeof(info))
-                return;
+                return 0;
         if (info.ssi_signo != SIGTSTP) {
                 abatis_job_signal(job, (int)info.ssi_signo, NULL);
-                return;
+                return (int)info.ssi_signo;
         }
         /* The command has a session of its own, so the terminal's stop key stops only us: stop it too. */
         abatis_job_signal(job, SIGSTOP, NULL);
         raise(SIGSTOP);
         abatis_job_signal(job, SIGCONT, NULL);
+        return 0;
+}
+
+static int64_t now_ms(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static int wait_for(abatis_job *job, int signals, abatis_error *err)
 {
         struct pollfd waits[] = { { abatis_job_fd(job), POLLIN, 0 }, { signals, POLLIN, 0 } };
+        int64_t deadline = 0; /* none */
         int done = 0;
 
         while (!done) {
-                if (poll(waits, 2, -1) < 0 && errno != EINTR)
+                int64_t left = deadline ? deadline - now_ms() : 0;
+
+                /* Who terminates us wants the whole tree gone, also if the command does not care. */
+                if (deadline && left <= 0)
+                        abatis_job_signal(job, SIGKILL, NULL);
+                if (poll(waits, 2, !deadline || left <= 0 ? -1 : (int)left) <= 0)
                         continue;
-                if (waits[1].revents)
-                        pass_signal(job, signals);
+                if (waits[1].revents && pass_signal(job, signals) == SIGTERM && !deadline)
+                        deadline = now_ms() + PATIENCE_MS;
                 if (waits[0].revents && abatis_job_advance(job, &done, err) < 0)
                         return -1;
         }

@@ -81,6 +81,13 @@ int complain(const char *format, ...)
         return fail(&err);
 }
 
+void make_printable(char *text)
+{
+        for (; *text; text++)
+                if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f)
+                        *text = '?';
+}
+
 int fail(const abatis_error *err)
 {
         char line[sizeof(err->message) + 16];
@@ -88,8 +95,9 @@ int fail(const abatis_error *err)
         /* One write: the line stays whole when several of us share a terminal. */
         snprintf(line, sizeof(line), "abatis: %s\n", err->message);
         for (char *at = line; at[1]; at++)
-                if ((unsigned char)*at < 0x20 || *at == 0x7f)
-                        *at = '?'; /* a terminal or a log must not be driven by a flag's name */
+                if (*at == '\n')
+                        *at = '?';
+        make_printable(line);
         print_text(2, line);
         switch (err->code) {
         case ABATIS_E_NOT_FOUND:

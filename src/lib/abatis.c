@@ -105,7 +105,7 @@ int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_
 
 static void sandbox_release(abatis_sandbox *sandbox)
 {
-        if (!sandbox || --sandbox->references)
+        if (!sandbox || __atomic_sub_fetch(&sandbox->references, 1, __ATOMIC_ACQ_REL))
                 return;
         resources_free(sandbox->resources);
         plan_free(sandbox->plan);
@@ -127,7 +127,11 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 return error_memory(err);
         sandbox->references = 1;
         sandbox->policy = policy_share(policy);
-        host_probe_quickly(&host);
+        /* Who accepts less wants it to run: so find out what works, instead of failing where it does not. */
+        if (options->best_effort)
+                host_probe_fully(&host, NULL);
+        else
+                host_probe_quickly(&host);
         r = backend_compile(policy, &host, options->best_effort, &sandbox->plan, err);
         if (!r)
                 r = resources_open(sandbox->plan, policy, &host, &sandbox->resources, err);
@@ -163,7 +167,7 @@ int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options,
         if (!job)
                 return error_memory(err);
         job->sandbox = sandbox;
-        sandbox->references++;
+        __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
         for (size_t i = 0; !r && options && options->argv && options->argv[i]; i++)
                 r = strings_add(&job->argv, options->argv[i], err);
         if (!r)
@@ -205,7 +209,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
                 r = error_memory(err);
         if (!r) {
                 result->sandbox = job->sandbox;
-                job->sandbox->references++;
+                __atomic_add_fetch(&job->sandbox->references, 1, __ATOMIC_RELAXED);
                 result->argv = job->argv;
                 memset(&job->argv, 0, sizeof(job->argv));
         } else {

@@ -12,20 +12,24 @@ static const char *const filtered[] = {
         "*API_KEY*",
         "*APIKEY*",
         "*_KEY",
-        "*TOKEN",
-        "*_TOKEN_*",
-        "SSHPASS",
+        "*_KEYS",
+        "*TOKEN*",
         "*SECRET*",
         "*PASSWORD*",
         "*PASSWD*",
         "*PASSPHRASE*",
-        "*_PASS",
+        "*PASS",
         "*_PWD",
         "*CREDENTIAL*",
         "*PRIVATE_KEY*",
         "*ACCESS_KEY*",
+        "*_KEY_*",
         "*_AUTH",
         "*_COOKIE",
+        "*_PAT",
+        "*_JWT",
+        "*_SK",
+        "*_PEM",
         "AWS_*",
         "AZURE_*",
         "GH_*",
@@ -34,11 +38,9 @@ static const char *const filtered[] = {
         "DOCKER_HOST",
         "DOCKER_AUTH_CONFIG",
         "*DATABASE_URL",
-        "REDIS_URL",
-        "MONGODB_URI",
         "*_DSN",
         "*CONNECTION_STRING*",
-        "*_WEBHOOK_URL",
+        "*WEBHOOK*",
         /* ways to somebody else's process */
         "SSH_AUTH_SOCK",
         "SSH_AGENT_PID",
@@ -113,6 +115,19 @@ static bool is_hidden_tmp(const abatis_policy *policy, const char *entry)
         return !is_allowed && !(policy->has_private_tmp && !strcmp(entry + 7, "/tmp"));
 }
 
+/* scheme://user:password@host, whatever the variable is called. */
+static bool has_password_in_url(const char *value)
+{
+        const char *start = strstr(value, "://"), *colon, *at;
+
+        if (!start)
+                return false;
+        start += 3;
+        at = memchr(start, '@', strcspn(start, "/?# "));
+        colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL;
+        return colon && colon + 1 < at;
+}
+
 static bool is_passed(const abatis_policy *policy, const char *entry)
 {
         size_t length = strcspn(entry, "=");
@@ -120,7 +135,8 @@ static bool is_passed(const abatis_policy *policy, const char *entry)
 
         if (request)
                 return !request[length];
-        return entry[length] && !environment_is_secret(entry, length) && !is_hidden_tmp(policy, entry);
+        return entry[length] && !environment_is_secret(entry, length) &&
+               !has_password_in_url(entry + length) && !is_hidden_tmp(policy, entry);
 }
 
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,

@@ -283,7 +283,7 @@ int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,
 
 void abatis_policy_free(abatis_policy *policy)
 {
-        if (!policy || --policy->references)
+        if (!policy || __atomic_sub_fetch(&policy->references, 1, __ATOMIC_ACQ_REL))
                 return;
         for (size_t i = 0; i < policy->rule_count; i++)
                 rule_done(&policy->rules[i]);
@@ -301,7 +301,7 @@ void abatis_policy_free(abatis_policy *policy)
 
 abatis_policy *policy_share(abatis_policy *policy)
 {
-        policy->references++;
+        __atomic_add_fetch(&policy->references, 1, __ATOMIC_RELAXED);
         return policy;
 }
 

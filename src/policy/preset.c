@@ -148,6 +148,8 @@ static const char *const control_sockets[] = {
         "/run/lxd",
         "/run/incus",
         "/run/systemd/private",
+        "/run/screen",
+        "/var/snap/lxd/common/lxd/unix.socket",
         "/var/lib/lxd/unix.socket",
         "/var/lib/incus/unix.socket",
 };
@@ -215,22 +217,42 @@ static const struct preset *find_preset(const char *name)
         return NULL;
 }
 
+/* The home in one line of /etc/passwd if it is this user's, or NULL. The line is taken apart. */
+static char *home_in_line(char *line, uid_t uid)
+{
+        char *fields[7] = { 0 };
+
+        for (size_t i = 0; i < COUNT(fields) && line; i++)
+                fields[i] = strsep(&line, ":");
+        if (!fields[6] || !*fields[2] || strtoul(fields[2], NULL, 10) != uid || *fields[5] != '/')
+                return NULL;
+        return strdup(fields[5]);
+}
+
 /* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
 static char *account_home(void)
 {
-        char text[4 * 1024], *line, *at = text, *home = NULL;
+        char text[4 * 1024], *home = NULL;
         OWN_FD int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
         uid_t uid = getuid();
-        ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+        size_t kept = 0;
+        ssize_t got;
 
-        text[length > 0 ? length : 0] = '\0';
-        while (!home && (line = strsep(&at, "\n"))) {
-                char *fields[7] = { 0 };
+        while (fd >= 0 && !home && (got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+                char *line, *at = text, *end;
 
-                for (size_t i = 0; i < COUNT(fields) && line; i++)
-                        fields[i] = strsep(&line, ":");
-                if (fields[6] && *fields[2] && strtoul(fields[2], NULL, 10) == uid && *fields[5] == '/')
-                        home = strdup(fields[5]);
+                text[kept += (size_t)got] = '\0';
+                while (!home && (end = strchr(at, '\n'))) {
+                        line = at;
+                        *end = '\0';
+                        at = end + 1;
+                        home = home_in_line(line, uid);
+                }
+                kept -= (size_t)(at - text);
+                /* A line longer than the buffer is nobody's. */
+                if (at == text)
+                        kept = 0;
+                memmove(text, at, kept);
         }
         return home;
 }

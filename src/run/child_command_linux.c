@@ -145,7 +145,7 @@ static long allow_entries(long ruleset, const struct child_rule *rule)
         long directory = RAW(SYS_openat, rule->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
 
         if (directory < 0)
-                return directory;
+                return directory == -ENOTDIR ? 0 : directory; /* nothing can appear below a file */
         while (!r && (got = RAW(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0) {
                 for (long at = 0; at < got && !r;) {
                         const struct directory_entry *entry = (const void *)(buffer + at);

@@ -26,12 +26,8 @@ bool child_claim_report(struct child_job *job)
         return !__atomic_test_and_set(&job->has_failed, __ATOMIC_ACQ_REL);
 }
 
-static bool do_step(struct child_job *job, const struct init_step *step)
+static bool report(struct child_job *job, const struct init_step *step, long r)
 {
-        long r = child_mounts_do(job, step);
-
-        if (r >= 0)
-                return true;
         if (child_claim_report(job)) {
                 job->failed_in_init = true;
                 job->failed_step = step->plan_step;
@@ -39,6 +35,13 @@ static bool do_step(struct child_job *job, const struct init_step *step)
                 job->failed_errno = (int)-r;
         }
         return false;
+}
+
+static bool do_step(struct child_job *job, const struct init_step *step)
+{
+        long r = child_mounts_do(job, step);
+
+        return r >= 0 || report(job, step, r);
 }
 
 static bool do_steps(struct child_job *job)
@@ -71,7 +74,8 @@ static bool reap(struct child_job *job)
         return pid == -ECHILD;
 }
 
-/* The signal to pass on travels as the value of a queued SIGUSR1: init itself cannot be stopped or killed by one. */
+/* The signal to pass on travels as the value of a real-time one, of which several can wait: init itself cannot be
+ * stopped or killed by it. */
 static void pass_signal(const struct child_job *job, int number)
 {
         if (number > 0 && number < 65 && RAW(SYS_kill, -job->command, number) == -ESRCH)
@@ -114,13 +118,18 @@ static bool restore_mask(struct child_job *job, const struct init_step *step, bo
         const struct timespec pause = { 0, 50 * 1000 };
         bool exists;
 
+        const char *path = step->path + job->plan->root_length;
+
         for (int tries = 0; tries < 20000; tries++) {
-                if (is_mount_point(step->path, &exists))
+                if (is_mount_point(path, &exists))
                         return true;
                 if (!exists) {
                         *is_missing = true;
                         return true;
                 }
+                /* Behind a new root the stage is out of reach, and with it what a mask is made of. */
+                if (job->plan->root_length)
+                        return false;
                 if (child_mounts_do(job, step) >= 0)
                         return true;
                 RAW(SYS_nanosleep, &pause, 0);
@@ -139,8 +148,9 @@ static bool restore_masks(struct child_job *job, bool *is_missing)
         for (size_t i = 0; i < plan->init_count; i++) {
                 const struct init_step *step = &plan->init_steps[i];
 
-                if ((step->op == INIT_COVER || step->op == INIT_BIND) && !restore_mask(job, step, is_missing))
-                        return do_step(job, step); /* reports it */
+                if ((step->op == INIT_COVER || step->op == INIT_BIND) && step->is_kept &&
+                    !restore_mask(job, step, is_missing))
+                        return report(job, step, -ESTALE);
         }
         return true;
 }
@@ -174,7 +184,8 @@ static void hold(struct child_job *job, long signals)
                         return;
                 if (!waits[1].revents || RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;
-                if (info.ssi_signo == SIGUSR1)
+                /* From outside the namespace only: a process inside would have a number. */
+                if (info.ssi_signo == CHILD_PASS_SIGNAL && !info.ssi_pid)
                         pass_signal(job, info.ssi_int);
                 if (reap(job))
                         return;
@@ -184,11 +195,16 @@ static void hold(struct child_job *job, long signals)
 void child_init(void *argument)
 {
         struct child_job *job = argument;
-        uint64_t all = ~0ull, wanted = 1ull << (SIGCHLD - 1) | 1ull << (SIGUSR1 - 1);
+        const struct {
+                uint64_t handler, flags, restorer, mask;
+        } default_action = { 0, 0, 0, 0 };
+        uint64_t all = ~0ull, wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
         long signals;
 
         /* Before anything can end: a SIGCHLD that nobody blocked would be lost. */
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof(all));
+        /* A caller that ignores SIGCHLD would have the kernel reap the command without telling us. */
+        RAW(SYS_rt_sigaction, SIGCHLD, &default_action, 0, sizeof(all));
         job->umask = (int)RAW(SYS_umask, 0);
         signals = RAW(SYS_signalfd4, -1, &wanted, sizeof(wanted), SFD_CLOEXEC);
         if (signals >= 0 && do_steps(job)) {

@@ -36,6 +36,7 @@ struct init_step {
         const char *path, *target; /* borrowed */
         uint64_t value;
         bool is_system;   /* only root can change this path: it needs no guard against links */
+        bool is_kept;     /* part of what the policy hides or protects: put back when it is lost */
         size_t plan_step; /* for the report */
 };
 
@@ -77,7 +78,8 @@ struct child_plan {
         const struct command_step *command_steps;
         size_t init_count, command_count;
         uint64_t namespaces; /* clone flags */
-        bool keeps_masks;    /* init watches its mounts and puts back what is lost */
+        bool keeps_masks;    /* init watches its mounts and puts back what is lost, or ends the job */
+        size_t root_length;  /* of what to leave off a path behind a new root */
         struct ll_ruleset ruleset;
         size_t ruleset_size;
         const struct child_rule *rules;
@@ -85,7 +87,7 @@ struct child_plan {
         struct sock_fprog filter;
 };
 
-enum { CHILD_STACK_SIZE = 32 * 1024 };
+enum { CHILD_STACK_SIZE = 32 * 1024, CHILD_PASS_SIGNAL = 40 };
 
 enum child_phase { PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 

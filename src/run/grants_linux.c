@@ -123,6 +123,18 @@ static bool is_avoided(const struct plan *plan, const char *path)
         return false;
 }
 
+/* A host that has closed 0, 1 or 2 still means them by those numbers. */
+static int open_above_stdio(const char *path)
+{
+        int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), raised;
+
+        if (fd < 0 || fd > 2)
+                return fd;
+        raised = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        close(fd);
+        return raised;
+}
+
 static int open_grant(const struct plan *plan, const char *path, uint64_t access, struct resources *resources,
                       abatis_error *err);
 
@@ -151,7 +163,7 @@ static int open_entries(const struct plan *plan, const char *path, int *director
 static int open_grant(const struct plan *plan, const char *path, uint64_t access, struct resources *resources,
                       abatis_error *err)
 {
-        OWN_FD int fd = is_avoided(plan, path) ? -1 : open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        OWN_FD int fd = is_avoided(plan, path) ? -1 : open_above_stdio(path);
         const char **except = NULL;
         size_t count = 0;
         int r;

@@ -101,6 +101,8 @@ static int prepare_command(struct job *job, const abatis_job_options *options, a
 
         if (!options->argv || !options->argv[0])
                 return error_set(err, ABATIS_E_INVALID, "no program given");
+        if (policy->limits[LIMIT_OUTPUT] && !options->capture)
+                return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
         if (options->cwd && *options->cwd != '/')
                 return error_set(err, ABATIS_E_INVALID, "the working directory '%s' is relative",
                                  options->cwd);
@@ -479,10 +481,10 @@ int job_signal(struct job *job, int number, abatis_error *err)
                 kill_tree(job);
                 return 0;
         }
-        info.si_signo = SIGUSR1;
+        info.si_signo = CHILD_PASS_SIGNAL;
         info.si_code = SI_QUEUE;
         info.si_value.sival_int = number;
-        if (syscall(SYS_pidfd_send_signal, job->pidfd, SIGUSR1, &info, 0) < 0 && errno != ESRCH)
+        if (syscall(SYS_pidfd_send_signal, job->pidfd, CHILD_PASS_SIGNAL, &info, 0) < 0 && errno != ESRCH)
                 return error_os(err, errno, "cannot signal the command");
         return 0;
 }

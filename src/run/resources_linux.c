@@ -206,10 +206,16 @@ static void make_device_points(struct opener *opener)
                 init_step(opener, INIT_MAKE_LINK, links[i][0])->target = links[i][1];
 }
 
+/* The host's message queues, as files: they could be emptied through a descriptor. */
+static bool has_host_queues(const struct opener *opener)
+{
+        return !*opener->root && kind_of("/dev/mqueue") == PATH_DIRECTORY;
+}
+
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
 static void fill_stage(struct opener *opener)
 {
-        bool has_masks = !opener->host->uid;
+        bool has_masks = !opener->host->uid || has_host_queues(opener);
 
         init_step(opener, INIT_MAKE_DIR, "tmp")->value = 01777;
         init_step(opener, INIT_MAKE_DIR, "shm")->value = 01777;
@@ -303,28 +309,37 @@ static void mount_proc(struct opener *opener)
                         init_step(opener, INIT_COVER, in_root(opener, root_proc_files[i]))->target = "f";
 }
 
-static void set_limit(struct opener *opener, enum limit limit)
+static void set_limits(struct opener *opener)
 {
-        struct command_step *step = command_step(opener, COMMAND_LIMIT);
+        for (size_t i = 0; i < opener->plan->step_count; i++) {
+                enum limit limit = (enum limit)opener->plan->steps[i].value;
+                struct command_step *step;
 
-        step->value = opener->policy->limits[limit];
-        step->resource = limit == LIMIT_OPEN_FILES  ? RLIMIT_NOFILE
-                         : limit == LIMIT_FILE_SIZE ? RLIMIT_FSIZE
-                                                    : RLIMIT_NPROC;
-        /* Init lives in the same namespace and counts too. */
-        if (limit == LIMIT_PROCESSES)
-                step->value++;
+                if (opener->plan->steps[i].op != PLAN_LIMIT)
+                        continue;
+                step = command_step(opener, COMMAND_LIMIT);
+                step->value = opener->policy->limits[limit];
+                step->resource = limit == LIMIT_OPEN_FILES  ? RLIMIT_NOFILE
+                                 : limit == LIMIT_FILE_SIZE ? RLIMIT_FSIZE
+                                                            : RLIMIT_NPROC;
+                /* Init lives in the same namespace and counts too. */
+                if (limit == LIMIT_PROCESSES)
+                        step->value++;
+        }
 }
 
 /* One step of the plan after the world became read-only. *slot runs through the trees that were grabbed. */
 static void translate(struct opener *opener, const struct step *step, unsigned *slot)
 {
+        struct init_step *child;
+
         switch (step->op) {
         case PLAN_NAMESPACES:
         case PLAN_MAP_IDS:
         case PLAN_STAGE:
         case PLAN_READ_ONLY_WORLD:
         case PLAN_LINK:
+        case PLAN_LIMIT:
         case PLAN_ENVIRONMENT:
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
@@ -345,6 +360,8 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         case PLAN_PRIVATE_SHM:
                 if (*opener->root || kind_of("/dev/shm") == PATH_DIRECTORY)
                         place(opener, "/dev/shm", opener->shm_slot)->is_system = true;
+                if (has_host_queues(opener))
+                        init_step(opener, INIT_COVER, "/dev/mqueue")->target = "d";
                 return;
         case PLAN_PRIVATE_TMP:
                 place(opener, "/tmp", opener->tmp_slot)->is_system = true;
@@ -353,14 +370,17 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 mount_proc(opener);
                 return;
         case PLAN_PIN:
-                init_step(opener, INIT_BIND, in_root(opener, step->path));
+                init_step(opener, INIT_BIND, in_root(opener, step->path))->is_kept = true;
                 return;
         case PLAN_PROTECT:
-                init_step(opener, INIT_BIND, in_root(opener, step->path))->value = ATTR_RDONLY;
+                child = init_step(opener, INIT_BIND, in_root(opener, step->path));
+                child->value = ATTR_RDONLY;
+                child->is_kept = true;
                 return;
         case PLAN_HIDE:
-                init_step(opener, INIT_COVER, in_root(opener, step->path))->target =
-                        step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
+                child = init_step(opener, INIT_COVER, in_root(opener, step->path));
+                child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
+                child->is_kept = true;
                 return;
         case PLAN_ENTER_ROOT:
                 init_step(opener, INIT_PIVOT, opener->root);
@@ -371,9 +391,6 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         case PLAN_SESSION:
                 command_step(opener, COMMAND_SIGNALS);
                 command_step(opener, COMMAND_SESSION);
-                return;
-        case PLAN_LIMIT:
-                set_limit(opener, (enum limit)step->value);
                 return;
         case PLAN_PRIVILEGES:
                 command_step(opener, COMMAND_PRIVILEGES)->value = opener->host->namespaces != NAMESPACES_USER;
@@ -392,6 +409,8 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 /* Last: it may take the number of a descriptor that an earlier step needed. */
                 command_step(opener, COMMAND_STDIO);
                 command_step(opener, COMMAND_DESCRIPTORS);
+                /* After the descriptors: a limit for the command is none for its own preparation. */
+                set_limits(opener);
                 return;
         }
 }
@@ -495,9 +514,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                 resources_free(resources);
                 return r;
         }
-        /* Behind a new root the stage is out of reach, and with it what a mask is made of. */
-        resources->child.keeps_masks = has_op(plan, PLAN_READ_ONLY_WORLD) && !has_op(plan, PLAN_NEW_ROOT) &&
-                                       (has_op(plan, PLAN_HIDE) || has_op(plan, PLAN_PROTECT));
+        resources->child.keeps_masks = has_op(plan, PLAN_HIDE) || has_op(plan, PLAN_PROTECT);
+        resources->child.root_length = strlen(opener.root);
         resources->child.init_steps = resources->init_steps;
         resources->child.command_steps = resources->command_steps;
         resources->child.rules = resources->rules;
