@@ -246,6 +246,7 @@ static bool parent_is_writable(const struct native *native, const char *path)
         char *parent = strdup(path), *slash = parent ? strrchr(parent, '/') : NULL;
         bool result = true;
 
+        native->plan->has_failed |= !parent;
         if (slash) {
                 slash[slash == parent] = '\0';
                 result = is_writable(native, parent);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,10 @@ static void copy_printable(char *to, size_t size, const char *from)
         for (; *from && used + 5 < size; from++) {
                 unsigned char byte = (unsigned char)*from;
 
-                if (byte >= 0x20 && byte != 0x7f)
+                /* U+0080 to U+009f drive terminals as well. */
+                bool is_c1 = byte == 0xc2 && (unsigned char)from[1] >= 0x80 && (unsigned char)from[1] <= 0x9f;
+
+                if (byte >= 0x20 && byte != 0x7f && !is_c1)
                         to[used++] = *from;
                 else
                         used += (size_t)snprintf(to + used, size - used, "\\x%02x", byte);

@@ -170,11 +170,13 @@ int path_resolve(const char *path, const char *known, struct path_facts *out, ab
                 memcpy(name, rest + skip, length);
                 name[length] = '\0';
                 memmove(rest, rest + skip + length, strlen(rest + skip + length) + 1);
-                if (!strcmp(name, "."))
-                        continue;
-                if (!strcmp(name, ".."))
-                        drop_last_component(&real);
-                else
+                /* Only a directory has a "." or "..": below anything else they lead nowhere. */
+                if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]))) {
+                        if (facts.kind != PATH_DIRECTORY)
+                                facts.kind = PATH_ABSENT;
+                        else if (name[1])
+                                drop_last_component(&real);
+                } else
                         r = walk(name, &real, &rest, &facts, err);
         }
         if (!r && !real.length)

@@ -115,17 +115,19 @@ static bool is_hidden_tmp(const abatis_policy *policy, const char *entry)
         return !is_allowed && !(policy->has_private_tmp && !strcmp(entry + 7, "/tmp"));
 }
 
-/* scheme://user:password@host, whatever the variable is called. */
+/* scheme://user:password@host, whatever the variable is called and however many there are. */
 static bool has_password_in_url(const char *value)
 {
-        const char *start = strstr(value, "://"), *colon, *at;
+        while ((value = strstr(value, "://"))) {
+                const char *at, *colon;
 
-        if (!start)
-                return false;
-        start += 3;
-        at = memchr(start, '@', strcspn(start, "/?# "));
-        colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL;
-        return colon && colon + 1 < at;
+                value += 3;
+                at = memchr(value, '@', strcspn(value, "/?# "));
+                colon = at ? memchr(value, ':', (size_t)(at - value)) : NULL;
+                if (colon && colon + 1 < at)
+                        return true;
+        }
+        return false;
 }
 
 static bool is_passed(const abatis_policy *policy, const char *entry)

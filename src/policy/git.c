@@ -11,64 +11,81 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-/* The first line of a small file, without its newline; NULL when it is absent, empty or too long. */
-static char *read_line(const char *path)
+/* The first line of a small file, without its newline. *out stays NULL when it is absent, empty or too long. */
+static int read_line(const char *path, char **out, abatis_error *err)
 {
         char line[4097];
         OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         ssize_t length = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
         if (length <= 0 || length == sizeof(line) - 1)
-                return NULL;
+                return 0;
         line[length] = '\0';
         line[strcspn(line, "\n")] = '\0';
-        return *line ? strdup(line) : NULL;
+        if (!*line)
+                return 0;
+        *out = strdup(line);
+        return *out ? 0 : error_memory(err);
 }
 
-/* The directory that a worktree's or submodule's .git file names, resolved; NULL when it is no such file. */
-static char *read_pointer(const char *git_file)
+/* Resolves a path that need not exist: *out then stays NULL. */
+static int resolve(const char *path, char **out, abatis_error *err)
 {
-        OWN_FREE char *line = read_line(git_file), *joined = NULL, *directory = NULL;
-        const char *target;
+        *out = realpath(path, NULL);
+        return !*out && errno == ENOMEM ? error_memory(err) : 0;
+}
 
-        if (!line || strncmp(line, "gitdir: ", 8))
-                return NULL;
+/* The directory that a worktree's or submodule's .git file names, resolved; *out stays NULL when it is no such file. */
+static int read_pointer(const char *git_file, char **out, abatis_error *err)
+{
+        OWN_FREE char *line = NULL, *joined = NULL, *directory = NULL;
+        const char *target;
+        int r = read_line(git_file, &line, err);
+
+        if (r < 0 || !line || strncmp(line, "gitdir: ", 8))
+                return r;
         target = line + 8;
         if (*target == '/')
-                return realpath(target, NULL);
+                return resolve(target, out, err);
         directory = strdup(git_file);
         if (!directory)
-                return NULL;
+                return error_memory(err);
         *strrchr(directory, '/') = '\0';
         joined = text_join(directory, "/", target);
-        return joined ? realpath(joined, NULL) : NULL;
+        return joined ? resolve(joined, out, err) : error_memory(err);
 }
 
-/* DIR/worktrees/NAME -> DIR; NULL for anything else. */
-static char *common_directory(const char *git_directory)
+/* DIR/worktrees/NAME -> DIR; *out stays NULL for anything else. */
+static int find_common_directory(const char *git_directory, char **out, abatis_error *err)
 {
         OWN_FREE char *common = strdup(git_directory);
         char *slash = common ? strrchr(common, '/') : NULL;
 
+        if (!common)
+                return error_memory(err);
         if (!slash)
-                return NULL;
+                return 0;
         *slash = '\0';
         slash = strrchr(common, '/');
         if (!slash || slash == common || strcmp(slash, "/worktrees"))
-                return NULL;
+                return 0;
         *slash = '\0';
-        return take_pointer(common);
+        *out = take_pointer(common);
+        return 0;
 }
 
 /* A .git file lies in the workspace, so an earlier command may have forged it to gain write access to the directory
  * it names. The directory's own pointer back cannot be forged from the workspace. */
-static bool points_back(const char *git_directory, const char *git_file)
+static int check_pointer_back(const char *git_directory, const char *git_file, bool *points_back,
+                              abatis_error *err)
 {
         OWN_FREE char *back_path = path_join(git_directory, "gitdir"), *line = NULL, *real = NULL;
+        int r = back_path ? read_line(back_path, &line, err) : error_memory(err);
 
-        line = back_path ? read_line(back_path) : NULL;
-        real = line && *line == '/' ? realpath(line, NULL) : NULL;
-        return real && !strcmp(real, git_file);
+        if (!r && line && *line == '/')
+                r = resolve(line, &real, err);
+        *points_back = !r && real && !strcmp(real, git_file);
+        return r;
 }
 
 static int protect_below(abatis_policy *policy, const char *directory, const char *name, bool is_optional,
@@ -84,26 +101,49 @@ static int protect_below(abatis_policy *policy, const char *directory, const cha
         return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
 }
 
-/* The value of core.hooksPath in the text of a configuration, or NULL; it points into the text, which is changed. */
+/* The value in "KEY = VALUE ; comment", unquoted, or NULL when the line is another key's. The line is changed. */
+static char *value_of(char *line, const char *key)
+{
+        size_t length = strlen(key);
+        char *value, *end;
+
+        line += strspn(line, " \t");
+        if (strncasecmp(line, key, length))
+                return NULL;
+        value = line + length + strspn(line + length, " \t");
+        if (*value != '=')
+                return NULL;
+        value += 1 + strspn(value + 1, " \t");
+        if (*value == '"') {
+                value++;
+                value[strcspn(value, "\"\r")] = '\0';
+                return value;
+        }
+        end = value + strcspn(value, ";#\r");
+        while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+                end--;
+        *end = '\0';
+        return value;
+}
+
+/* The last value of core.hooksPath in the text of a configuration, or NULL; it points into the text. */
 static char *find_hooks_path(char *text)
 {
         bool is_core = false;
         char *line, *found = NULL;
 
         while ((line = strsep(&text, "\n"))) {
+                char *value;
+
                 line += strspn(line, " \t");
                 if (*line == '[') {
                         is_core = !strncasecmp(line, "[core]", 6);
-                        continue;
+                        line += strcspn(line, "]");
+                        line += *line == ']';
                 }
-                if (!is_core || strncasecmp(line, "hookspath", 9))
-                        continue;
-                line += 9 + strspn(line + 9, " \t");
-                if (*line != '=')
-                        continue;
-                line += 1 + strspn(line + 1, " \t\"");
-                line[strcspn(line, "\"\r")] = '\0';
-                found = line;
+                value = is_core ? value_of(line, "hookspath") : NULL;
+                if (value)
+                        found = value;
         }
         return found && *found ? found : NULL;
 }
@@ -112,11 +152,14 @@ static char *find_hooks_path(char *text)
 static int protect_hooks_path(abatis_policy *policy, const char *directory, const char *origin,
                               abatis_error *err)
 {
-        OWN_FREE char *config = path_join(directory, "config"), *joined = NULL;
+        OWN_FREE char *config = path_join(directory, "config"), *joined = NULL, *real = NULL;
         char text[16 * 1024], *value;
         OWN_FD int fd = config ? open(config, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
         ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+        int r;
 
+        if (!config)
+                return error_memory(err);
         if (length <= 0)
                 return 0;
         text[length] = '\0';
@@ -124,11 +167,15 @@ static int protect_hooks_path(abatis_policy *policy, const char *directory, cons
         if (!value || *value == '~')
                 return 0;
         joined = *value == '/' ? strdup(value) : text_join(policy->workspace, "/", value);
-        if (!joined)
-                return error_memory(err);
-        if (strstr(joined, "/../") || !path_is_below(joined, policy->workspace))
-                return 0;
-        return policy_add_rule(policy, RULE_PROTECT, joined, origin, err);
+        r = joined ? resolve(joined, &real, err) : error_memory(err);
+        if (r < 0)
+                return r;
+        /* One that does not exist yet could be made by the command: then the plan refuses it by name. */
+        if (real && path_is_below(real, policy->workspace))
+                return policy_add_rule(policy, RULE_PROTECT, real, origin, err);
+        if (!real && !strstr(joined, "..") && path_is_below(joined, policy->workspace))
+                return policy_add_rule(policy, RULE_PROTECT, joined, origin, err);
+        return 0;
 }
 
 /* What makes git run other programs. hooks and config are required even when absent: they could be created. */
@@ -151,17 +198,20 @@ static int protect_repository(abatis_policy *policy, const char *directory, cons
 /* Commits from a worktree are written to the main repository, which lies outside the workspace. */
 static int open_worktree(abatis_policy *policy, const char *git_file, const char *origin, abatis_error *err)
 {
-        OWN_FREE char *git_directory = read_pointer(git_file);
-        OWN_FREE char *common = git_directory ? common_directory(git_directory) : NULL;
-        int r;
+        OWN_FREE char *git_directory = NULL, *common = NULL;
+        bool points_back = false;
+        int r = policy_add_rule(policy, RULE_PROTECT, git_file, origin, err);
 
-        /* Whoever can write the workspace can make a directory in it that points back. */
-        if (!common || path_is_below(git_directory, policy->workspace) ||
-            !points_back(git_directory, git_file))
-                return 0;
-        r = policy_add_rule(policy, RULE_PROTECT, git_file, origin, err);
         if (!r)
-                r = policy_add_rule(policy, RULE_WRITE, common, origin, err);
+                r = read_pointer(git_file, &git_directory, err);
+        if (!r && git_directory)
+                r = find_common_directory(git_directory, &common, err);
+        if (!r && common)
+                r = check_pointer_back(git_directory, git_file, &points_back, err);
+        /* Whoever can write the workspace can make a directory in it that points back. */
+        if (r < 0 || !points_back || path_is_below(git_directory, policy->workspace))
+                return r;
+        r = policy_add_rule(policy, RULE_WRITE, common, origin, err);
         if (!r)
                 r = protect_below(policy, git_directory, "config.worktree", true, origin, err);
         if (!r)
@@ -185,30 +235,37 @@ static int protect_workspace_repository(abatis_policy *policy, const char *origi
         return protect_repository(policy, git, origin, err);
 }
 
+static int deny_repository(abatis_policy *policy, const char *git, bool is_pointer, const char *origin,
+                           abatis_error *err)
+{
+        OWN_FREE char *target = NULL, *common = NULL;
+        int r = policy_add_rule(policy, RULE_DENY, git, origin, err);
+
+        if (!r && is_pointer)
+                r = read_pointer(git, &target, err);
+        if (!r && target)
+                r = policy_add_rule(policy, RULE_DENY, target, origin, err);
+        if (!r && target)
+                r = find_common_directory(target, &common, err);
+        /* A worktree may lie inside its bare repository. */
+        if (r < 0 || !common || path_is_below(policy->workspace, common))
+                return r;
+        return policy_add_rule(policy, RULE_DENY, common, origin, err);
+}
+
 static int deny_nearest_repository(abatis_policy *policy, const char *origin, abatis_error *err)
 {
         OWN_FREE char *directory = strdup(policy->workspace);
 
         while (directory) {
-                OWN_FREE char *git = path_join(*directory ? directory : "/", ".git"), *target = NULL,
-                              *common = NULL;
+                OWN_FREE char *git = path_join(*directory ? directory : "/", ".git");
                 struct stat status;
                 char *slash;
-                int r;
 
                 if (!git)
                         break;
-                if (!lstat(git, &status)) {
-                        r = policy_add_rule(policy, RULE_DENY, git, origin, err);
-                        target = S_ISREG(status.st_mode) ? read_pointer(git) : NULL;
-                        if (!r && target)
-                                r = policy_add_rule(policy, RULE_DENY, target, origin, err);
-                        common = target ? common_directory(target) : NULL;
-                        /* A worktree may lie inside its bare repository. */
-                        return !r && common && !path_is_below(policy->workspace, common)
-                                       ? policy_add_rule(policy, RULE_DENY, common, origin, err)
-                                       : r;
-                }
+                if (!lstat(git, &status))
+                        return deny_repository(policy, git, S_ISREG(status.st_mode), origin, err);
                 slash = strrchr(directory, '/');
                 if (!slash || !*directory)
                         return 0;

@@ -137,6 +137,16 @@ static int check_opening(const abatis_policy *policy, const struct rule *rule, a
 
 /* ---- keys: one table for flags now and documents later ------------------------------------------------ */
 
+/* What a rule that was asked for by name must be, beyond being a path. */
+static int check_rule(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
+{
+        if (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)
+                return 0;
+        if (rule->facts.kind == PATH_ABSENT)
+                return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
+        return check_opening(policy, rule, err);
+}
+
 static int set_rule(abatis_policy *policy, int kind, const char *value, const char *key, abatis_error *err)
 {
         int r = policy_add_rule(policy, (enum rule_kind)kind, value, key, err);
@@ -146,14 +156,13 @@ static int set_rule(abatis_policy *policy, int kind, const char *value, const ch
                 return r;
         rule = &policy->rules[policy->rule_count - 1];
         rule->covers_later = true;
-        if (kind != RULE_DENY && kind != RULE_PROTECT) {
-                r = check_opening(policy, rule, err);
-                if (r < 0)
-                        return r;
+        r = check_rule(policy, rule, err);
+        if (r < 0) {
+                rule_done(rule);
+                policy->rule_count--;
+                return r;
         }
-        if (rule->facts.kind == PATH_ABSENT && kind != RULE_DENY && kind != RULE_PROTECT)
-                return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
-        if (!rule->facts.real[1]) {
+        if (!rule->facts.real[1] && kind != RULE_DENY && kind != RULE_PROTECT) {
                 /* All of it: "/" itself would also bring the host's /proc and /dev along. */
                 policy->reads_all = true;
                 policy->executes_all |= kind == RULE_EXECUTE;
@@ -309,13 +318,13 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
 {
         bool has_unix_sockets = policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW;
 
-        if (!policy->is_finished && has_unix_sockets && !policy->reaches_control_sockets) {
+        if (has_unix_sockets && !policy->reaches_control_sockets && !policy->denies_control_sockets) {
                 int r = preset_deny_control_sockets(policy, err);
 
                 if (r < 0)
                         return r;
+                policy->denies_control_sockets = true;
         }
-        policy->is_finished = true;
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
 

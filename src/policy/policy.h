@@ -35,9 +35,9 @@ enum limit {
 
 struct abatis_policy {
         unsigned references;
-        bool is_finished;
-        const char *preset; /* static */
-        char *workspace;    /* owned: real */
+        bool denies_control_sockets; /* policy_finish() has seen to it */
+        const char *preset;          /* static */
+        char *workspace;             /* owned: real */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
         struct rule *rules; /* owned */
         size_t rule_count;

@@ -217,7 +217,7 @@ static const struct preset *find_preset(const char *name)
         return NULL;
 }
 
-/* The home in one line of /etc/passwd if it is this user's, or NULL. The line is taken apart. */
+/* The home in one line of /etc/passwd if it is this user's, or NULL. It points into the line, which is taken apart. */
 static char *home_in_line(char *line, uid_t uid)
 {
         char *fields[7] = { 0 };
@@ -226,11 +226,11 @@ static char *home_in_line(char *line, uid_t uid)
                 fields[i] = strsep(&line, ":");
         if (!fields[6] || !*fields[2] || strtoul(fields[2], NULL, 10) != uid || *fields[5] != '/')
                 return NULL;
-        return strdup(fields[5]);
+        return fields[5];
 }
 
 /* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
-static char *account_home(void)
+static int find_account_home(char **out, abatis_error *err)
 {
         char text[4 * 1024], *home = NULL;
         OWN_FD int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
@@ -238,7 +238,7 @@ static char *account_home(void)
         size_t kept = 0;
         ssize_t got;
 
-        while (fd >= 0 && !home && (got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+        while (fd >= 0 && (got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
                 char *line, *at = text, *end;
 
                 text[kept += (size_t)got] = '\0';
@@ -248,13 +248,16 @@ static char *account_home(void)
                         at = end + 1;
                         home = home_in_line(line, uid);
                 }
+                if (home)
+                        break; /* it lies in the buffer */
                 kept -= (size_t)(at - text);
                 /* A line longer than the buffer is nobody's. */
                 if (at == text)
                         kept = 0;
                 memmove(text, at, kept);
         }
-        return home;
+        *out = home ? strdup(home) : NULL;
+        return home && !*out ? error_memory(err) : 0;
 }
 
 /* Resolves an option that names a directory; the result is owned. */
@@ -278,10 +281,13 @@ static int resolve_directory(const char *what, const char *path, char **out, aba
 static int find_homes(abatis_policy *policy, abatis_error *err)
 {
         const char *from_environment = getenv("HOME");
-        OWN_FREE char *account = account_home();
+        OWN_FREE char *account = NULL;
+        int r = find_account_home(&account, err);
         const char *candidates[2] = { from_environment, account };
         size_t found = 0;
 
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < 2; i++) {
                 char *real = NULL;
 

@@ -262,15 +262,16 @@ static void emit_socket(struct builder *builder)
         }
 }
 
-/* A datagram pair can be aimed at any socket by giving an address; a stream cannot. */
+/* Unix sockets only. Where sockets are refused, a datagram pair is too: it can be aimed at anybody by an address. */
 static void emit_socketpair(struct builder *builder)
 {
+        emit_load(builder, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+        emit_refuse(builder);
         if (builder->network != NETWORK_DENY) {
                 emit_allow(builder);
                 return;
         }
-        emit_load(builder, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 4);
         emit_load(builder, 1);
         emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
         emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);

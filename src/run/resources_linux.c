@@ -328,6 +328,20 @@ static void set_limits(struct opener *opener)
         }
 }
 
+/* What the command does when init is ready. */
+static void finish_command(struct opener *opener)
+{
+        command_step(opener, COMMAND_WAIT);
+        if (has_op(opener->plan, PLAN_LANDLOCK))
+                command_step(opener, COMMAND_LANDLOCK);
+        command_step(opener, COMMAND_CHDIR);
+        /* Late: it may take the number of a descriptor that an earlier step needed. */
+        command_step(opener, COMMAND_STDIO);
+        command_step(opener, COMMAND_DESCRIPTORS);
+        /* After the descriptors: a limit for the command is none for its own preparation. */
+        set_limits(opener);
+}
+
 /* One step of the plan after the world became read-only. *slot runs through the trees that were grabbed. */
 static void translate(struct opener *opener, const struct step *step, unsigned *slot)
 {
@@ -402,15 +416,7 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 command_step(opener, COMMAND_SECCOMP);
                 return;
         case PLAN_DESCRIPTORS:
-                command_step(opener, COMMAND_WAIT);
-                if (has_op(opener->plan, PLAN_LANDLOCK))
-                        command_step(opener, COMMAND_LANDLOCK);
-                command_step(opener, COMMAND_CHDIR);
-                /* Last: it may take the number of a descriptor that an earlier step needed. */
-                command_step(opener, COMMAND_STDIO);
-                command_step(opener, COMMAND_DESCRIPTORS);
-                /* After the descriptors: a limit for the command is none for its own preparation. */
-                set_limits(opener);
+                finish_command(opener);
                 return;
         }
 }

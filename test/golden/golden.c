@@ -16,7 +16,7 @@
 
 /* ---- the machines --------------------------------------------------------------------------------------- */
 
-#define APPARMOR \
+#define APPARMOR                                                                                             \
         "AppArmor restricts user namespaces; fix: an AppArmor profile for abatis with 'userns,', or sysctl " \
         "kernel.apparmor_restrict_unprivileged_userns=0"
 
@@ -425,8 +425,8 @@ static void report_difference(const char *expected, const char *actual)
                 actual += length;
                 line++;
         }
-        print_error("line %u\n  expected: %.*s\n  is:       %.*s\n", line, (int)strcspn(expected, "\n"), expected,
-                    (int)strcspn(actual, "\n"), actual);
+        print_error("line %u\n  expected: %.*s\n  is:       %.*s\n", line, (int)strcspn(expected, "\n"),
+                    expected, (int)strcspn(actual, "\n"), actual);
 }
 
 struct pairing {
@@ -477,7 +477,8 @@ static void every_golden_file_belongs_to_a_case(void **state)
                                 char name[128];
 
                                 file_name(name, sizeof(name), &machines[i], &wishes[j]);
-                                is_known = is_applicable(&machines[i], &wishes[j]) && !strcmp(name, entry->d_name);
+                                is_known = is_applicable(&machines[i], &wishes[j]) &&
+                                           !strcmp(name, entry->d_name);
                         }
                 if (!is_known)
                         fail_msg("'%s' belongs to no case", entry->d_name);

@@ -25,7 +25,8 @@
 static unsigned passed, failed;
 static char workspace[512], secret[512], outside[512];
 
-static bool report(const char *name, bool is_right, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool report(const char *name, bool is_right, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 
 static bool report(const char *name, bool is_right, const char *format, ...)
 {
@@ -126,7 +127,8 @@ static void test_version(void)
 
         snprintf(expected, sizeof(expected), "%d.%d.%d", ABATIS_VERSION_MAJOR, ABATIS_VERSION_MINOR,
                  ABATIS_VERSION_PATCH);
-        report("library_and_header_are_of_one_version", !strcmp(abatis_version(), expected), "%s", abatis_version());
+        report("library_and_header_are_of_one_version", !strcmp(abatis_version(), expected), "%s",
+               abatis_version());
 }
 
 static void test_blocking_run(void)
@@ -137,7 +139,8 @@ static void test_blocking_run(void)
 
         report("blocking_run_gives_the_exit_code", result && abatis_result_exit_code(result) == 7, "%d",
                result ? abatis_result_exit_code(result) : -99);
-        report("blocking_run_collects_both_outputs", has_output(result, "out\n", "error\n"), "something else came");
+        report("blocking_run_collects_both_outputs", has_output(result, "out\n", "error\n"),
+               "something else came");
         report("blocking_run_ended_by_itself",
                result && !abatis_result_signal(result) && !abatis_result_timed_out(result) &&
                        !abatis_result_truncated(result) && abatis_result_duration_ms(result) > 0,
@@ -161,23 +164,27 @@ static void test_blocking_run(void)
 
 static void test_denied_read(void)
 {
-        abatis_sandbox *open = open_sandbox(NULL), *closed = open_sandbox(SETTINGS("filesystem.deny", secret));
+        abatis_sandbox *open = open_sandbox(NULL),
+                       *closed = open_sandbox(SETTINGS("filesystem.deny", secret));
         char command[700];
         abatis_result *control, *denied;
 
         snprintf(command, sizeof(command), "cat '%s'", secret);
         control = run(open, command);
         denied = run(closed, command);
-        if (report("denied_file_can_be_read_without_the_rule", has_output(control, "secret\n", ""), "control failed"))
+        if (report("denied_file_can_be_read_without_the_rule", has_output(control, "secret\n", ""),
+                   "control failed"))
                 report("denied_file_cannot_be_read",
-                       denied && abatis_result_exit_code(denied) == 1 && !strlen(abatis_result_stdout(denied, NULL)),
+                       denied && abatis_result_exit_code(denied) == 1 &&
+                               !strlen(abatis_result_stdout(denied, NULL)),
                        "it came out");
         abatis_result_free(control);
         abatis_result_free(denied);
         snprintf(command, sizeof(command), "echo x > ./written && echo y > '%s'", outside);
         control = run(open, command);
         report("workspace_is_writable_and_nothing_else",
-               control && abatis_result_exit_code(control) != 0 && !access("written", F_OK) && access(outside, F_OK) < 0,
+               control && abatis_result_exit_code(control) != 0 && !access("written", F_OK) &&
+                       access(outside, F_OK) < 0,
                "wrong file");
         abatis_result_free(control);
         abatis_sandbox_free(open);
@@ -186,15 +193,15 @@ static void test_denied_read(void)
 
 static void test_limits(void)
 {
-        abatis_sandbox *sandbox =
-                open_sandbox(SETTINGS("limits.timeout", "700ms", "limits.output", "1000B"));
+        abatis_sandbox *sandbox = open_sandbox(SETTINGS("limits.timeout", "700ms", "limits.output", "1000B"));
         abatis_result *result = run(sandbox, "sleep 60 & sleep 60");
 
         report("timeout_is_reported", result && abatis_result_timed_out(result), "it was not");
         abatis_result_free(result);
         result = run(sandbox, "i=0; while [ $i -lt 300 ]; do echo 0123456789; i=$((i + 1)); done");
         report("output_over_the_limit_is_dropped",
-               result && abatis_result_truncated(result) && strlen(abatis_result_stdout(result, NULL)) == 1000,
+               result && abatis_result_truncated(result) &&
+                       strlen(abatis_result_stdout(result, NULL)) == 1000,
                "%zu bytes", result ? strlen(abatis_result_stdout(result, NULL)) : 0);
         abatis_result_free(result);
         abatis_sandbox_free(sandbox);
@@ -268,9 +275,13 @@ static void test_poll_loop(void)
         abatis_result *results[2] = { NULL, NULL };
         bool is_driven = false;
 
-        if (sandbox && !abatis_job_start(sandbox, shell(&commands[0], "sleep 0.3; echo first; exit 1"), &jobs[0], NULL) &&
-            !abatis_job_start(sandbox, shell(&commands[1], "echo second; sleep 0.6; exit 2"), &jobs[1], NULL)) {
-                report("two_jobs_have_two_descriptors", abatis_job_fd(jobs[0]) != abatis_job_fd(jobs[1]), "one");
+        if (sandbox &&
+            !abatis_job_start(sandbox, shell(&commands[0], "sleep 0.3; echo first; exit 1"), &jobs[0],
+                              NULL) &&
+            !abatis_job_start(sandbox, shell(&commands[1], "echo second; sleep 0.6; exit 2"), &jobs[1],
+                              NULL)) {
+                report("two_jobs_have_two_descriptors", abatis_job_fd(jobs[0]) != abatis_job_fd(jobs[1]),
+                       "one");
                 is_driven = drive(jobs, 2);
         }
         report("poll_loop_drives_two_jobs_at_once", is_driven, "they did not end");
@@ -295,13 +306,15 @@ static void test_signal_and_abandon(void)
         int r;
 
         /* The trap is in place once the word is out. */
-        r = abatis_job_start(sandbox, shell(&command, "trap 'exit 42' TERM; echo ready; while :; do sleep 0.1; done"),
+        r = abatis_job_start(sandbox,
+                             shell(&command, "trap 'exit 42' TERM; echo ready; while :; do sleep 0.1; done"),
                              &job, NULL);
         for (int turns = 0; !r && turns < 1000; turns++) {
                 struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };
                 int done;
 
-                if (poll(&wait, 1, 10000) <= 0 || abatis_job_advance(job, &done, NULL) < 0 || done || turns == 0)
+                if (poll(&wait, 1, 10000) <= 0 || abatis_job_advance(job, &done, NULL) < 0 || done ||
+                    turns == 0)
                         break;
         }
         if (!r)
@@ -360,7 +373,8 @@ static void test_threads(void)
 static void test_failures_without_error_struct(void)
 {
         const abatis_policy_options bad_preset = { sizeof(bad_preset), "nope", workspace, NULL, NULL };
-        const abatis_policy_options bad_workspace = { sizeof(bad_workspace), NULL, "/no/such/place", NULL, NULL };
+        const abatis_policy_options bad_workspace = { sizeof(bad_workspace), NULL, "/no/such/place", NULL,
+                                                      NULL };
         const abatis_policy_options good = { sizeof(good), NULL, workspace, NULL, NULL };
         const abatis_sandbox_options options = { sizeof(options), 0 }, no_size = { 0, 0 };
         const char *const nothing[] = { NULL }, *const missing[] = { "no-such-program", NULL },
@@ -371,9 +385,10 @@ static void test_failures_without_error_struct(void)
         abatis_result *result = NULL;
         char *text = NULL;
         int allowed = 9, codes[12], n = 0;
-        static const int expected[] = { ABATIS_E_INVALID, ABATIS_E_SYSTEM,  ABATIS_E_INVALID,   ABATIS_E_INVALID,
-                                        ABATIS_E_INVALID, ABATIS_E_INVALID, ABATIS_E_NOT_FOUND, ABATIS_E_NOT_EXECUTABLE,
-                                        ABATIS_E_INVALID, ABATIS_E_INVALID, ABATIS_E_UNENFORCEABLE };
+        static const int expected[] = { ABATIS_E_INVALID,   ABATIS_E_SYSTEM,         ABATIS_E_INVALID,
+                                        ABATIS_E_INVALID,   ABATIS_E_INVALID,        ABATIS_E_INVALID,
+                                        ABATIS_E_NOT_FOUND, ABATIS_E_NOT_EXECUTABLE, ABATIS_E_INVALID,
+                                        ABATIS_E_INVALID,   ABATIS_E_UNENFORCEABLE };
 
         codes[n++] = abatis_policy_new(&bad_preset, &policy, NULL);
         codes[n++] = abatis_policy_new(&bad_workspace, &policy, NULL);
@@ -398,12 +413,13 @@ static void test_failures_without_error_struct(void)
         abatis_policy_set(policy, "limits.memory", "1GiB", NULL);
         codes[n++] = abatis_explain(policy, NULL, &options, ABATIS_TEXT, &text, NULL);
         for (int i = 0; i < n; i++)
-                report("failure_has_its_code_without_error_struct", codes[i] == expected[i], "case %d: %d instead of %d", i,
-                       codes[i], expected[i]);
+                report("failure_has_its_code_without_error_struct", codes[i] == expected[i],
+                       "case %d: %d instead of %d", i, codes[i], expected[i]);
         report("failure_leaves_the_out_parameters", !result && !text, "something was written");
         report("question_is_answered_without_error_struct",
-               !abatis_policy_check(policy, ABATIS_READ, "/usr/bin/env", &allowed, &text, NULL) && allowed == 1, "%d",
-               allowed);
+               !abatis_policy_check(policy, ABATIS_READ, "/usr/bin/env", &allowed, &text, NULL) &&
+                       allowed == 1,
+               "%d", allowed);
         free(text);
         abatis_policy_free(policy);
         abatis_policy_free(NULL);
@@ -454,7 +470,8 @@ static void list_links(const char *directory, char *out, size_t size, unsigned *
                 if (length < 0 || atoi(entry->d_name) == dirfd(list)) // NOLINT: a name of /proc/self/fd
                         continue;
                 target[length] = '\0';
-                used += (size_t)snprintf(out + used, used < size ? size - used : 0, "%s->%s ", entry->d_name, target);
+                used += (size_t)snprintf(out + used, used < size ? size - used : 0, "%s->%s ", entry->d_name,
+                                         target);
                 if (count)
                         (*count)++;
         }
@@ -487,7 +504,8 @@ static void observe(struct state *state)
         list_links("/proc/self/fd", state->descriptors, sizeof(state->descriptors), &state->descriptor_count);
         list_links("/proc/self/ns", state->namespaces, sizeof(state->namespaces), NULL);
         for (char **variable = environ; *variable && used < sizeof(state->variables); variable++)
-                used += (size_t)snprintf(state->variables + used, sizeof(state->variables) - used, "%s\n", *variable);
+                used += (size_t)snprintf(state->variables + used, sizeof(state->variables) - used, "%s\n",
+                                         *variable);
 }
 
 static bool same_actions(const struct state *before, const struct state *after)
@@ -503,10 +521,10 @@ static void compare(const struct state *before, const struct state *after, const
 {
         char name[128];
 
-#define SAME(what, is_same, ...)                                                \
-        do {                                                                    \
+#define SAME(what, is_same, ...)                                                  \
+        do {                                                                      \
                 snprintf(name, sizeof(name), "host_keeps_its_%s_%s", what, when); \
-                report(name, is_same, __VA_ARGS__);                             \
+                report(name, is_same, __VA_ARGS__);                               \
         } while (0)
         SAME("signal_mask", !memcmp(&before->mask, &after->mask, sizeof(before->mask)), "changed");
         SAME("signal_handlers", same_actions(before, after), "changed");
@@ -514,16 +532,18 @@ static void compare(const struct state *before, const struct state *after, const
         SAME("umask", before->umask == after->umask, "%o", after->umask);
         SAME("limits", !memcmp(before->limits, after->limits, sizeof(before->limits)), "changed");
         SAME("environment", !strcmp(before->variables, after->variables), "changed");
-        SAME("number_of_descriptors", before->descriptor_count == after->descriptor_count, "%u before, %u after: %s",
-             before->descriptor_count, after->descriptor_count, after->descriptors);
+        SAME("number_of_descriptors", before->descriptor_count == after->descriptor_count,
+             "%u before, %u after: %s", before->descriptor_count, after->descriptor_count,
+             after->descriptors);
         SAME("descriptors", !strcmp(before->descriptors, after->descriptors), "%s", after->descriptors);
         SAME("namespaces", !strcmp(before->namespaces, after->namespaces), "%s", after->namespaces);
         SAME("privileges",
              before->dumpable == after->dumpable && before->no_new_privs == after->no_new_privs &&
                      before->seccomp == after->seccomp && before->subreaper == after->subreaper,
              "changed");
-        SAME("session", before->group == after->group && before->session == after->session &&
-                                before->priority == after->priority,
+        SAME("session",
+             before->group == after->group && before->session == after->session &&
+                     before->priority == after->priority,
              "changed");
 #undef SAME
         errno = 0;
@@ -588,7 +608,7 @@ static void test_everything(void)
 /* Init must hear of the command's end even where nobody wants to hear of children. */
 static void test_ignored_children(void)
 {
-        abatis_sandbox *sandbox = open_sandbox(NULL);
+        abatis_sandbox *sandbox = open_sandbox(SETTINGS("limits.timeout", "8s"));
         abatis_result *result = run(sandbox, "exit 5");
 
         if (report("job_ends_when_children_are_ignored", result && abatis_result_exit_code(result) == 5,

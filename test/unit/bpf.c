@@ -53,7 +53,8 @@ static int compare(uint16_t operation, uint32_t left, uint32_t right)
         return 0;
 }
 
-uint32_t bpf_run(const struct sock_filter *code, size_t length, const struct seccomp_data *data, unsigned *steps)
+uint32_t bpf_run(const struct sock_filter *code, size_t length, const struct seccomp_data *data,
+                 unsigned *steps)
 {
         uint32_t accumulator = 0, index = 0;
         unsigned count = 0;

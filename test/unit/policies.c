@@ -46,7 +46,8 @@ static int make_policy(const char *preset, const char *workspace, const char *da
         return abatis_policy_new(&options, out, err);
 }
 
-abatis_policy *new_policy_with(const char *preset, const char *workspace, const char *data, const char *config)
+abatis_policy *new_policy_with(const char *preset, const char *workspace, const char *data,
+                               const char *config)
 {
         abatis_policy *policy = NULL;
         abatis_error err;

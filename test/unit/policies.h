@@ -13,7 +13,8 @@ int policies_teardown(void **state);
 
 /* A policy of this preset over `ws`; the test fails with the message when it cannot be made. */
 abatis_policy *new_policy(const char *preset);
-abatis_policy *new_policy_with(const char *preset, const char *workspace, const char *data, const char *config);
+abatis_policy *new_policy_with(const char *preset, const char *workspace, const char *data,
+                               const char *config);
 /* What making it fails with: the code; the message stays in refused_message. */
 int refused_policy(const char *preset, const char *workspace, const char *data, const char *config);
 extern char refused_message[1024];

@@ -44,8 +44,9 @@ static const struct {
         const char *names; /* separated by spaces; those this architecture lacks are passed over */
 } expectations[] = {
         /* mounts and roots */
-        { REFUSED, "mount umount2 umount pivot_root chroot open_tree move_mount fsopen fsconfig fsmount fspick "
-                   "mount_setattr quotactl quotactl_fd swapon swapoff fanotify_init open_by_handle_at acct" },
+        { REFUSED,
+          "mount umount2 umount pivot_root chroot open_tree move_mount fsopen fsconfig fsmount fspick "
+          "mount_setattr quotactl quotactl_fd swapon swapoff fanotify_init open_by_handle_at acct" },
         /* namespaces and names of the machine */
         { REFUSED, "setns sethostname setdomainname" },
         /* the kernel itself */
@@ -56,23 +57,25 @@ static const struct {
         { REFUSED, "add_key request_key keyctl kcmp pidfd_getfd" },
         /* programs have a way around */
         { MISSING, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register" },
-        { CHECKED, "unshare clone ioctl fchmod fchmodat chmod mknodat mknod openat open creat socket socketpair "
-                   "prlimit64" },
+        { CHECKED,
+          "unshare clone ioctl fchmod fchmodat chmod mknodat mknod openat open creat socket socketpair "
+          "prlimit64" },
         /* what ordinary work cannot do without; everything not listed above must be allowed as well */
-        { ALLOWED, "read write readv writev pread64 pwrite64 close dup dup3 lseek mmap mprotect munmap brk mremap madvise "
-                   "execve execveat exit exit_group wait4 waitid kill tgkill tkill rt_sigaction rt_sigprocmask "
-                   "rt_sigreturn rt_sigsuspend sigaltstack getpid getppid gettid getuid setsid setpgid getpgid "
-                   "fork vfork ptrace process_vm_readv process_vm_writev pidfd_open pidfd_send_signal prctl seccomp "
-                   "landlock_create_ruleset landlock_add_rule landlock_restrict_self capget capset futex set_robust_list "
-                   "getrandom memfd_create pipe2 epoll_create1 epoll_ctl epoll_pwait eventfd2 timerfd_create signalfd4 "
-                   "inotify_init1 inotify_add_watch statx newfstatat fstat faccessat faccessat2 readlinkat getdents64 "
-                   "mkdirat unlinkat renameat renameat2 linkat symlinkat truncate ftruncate fallocate fsync flock fcntl "
-                   "fchown fchownat utimensat setxattr getxattr listxattr removexattr chdir fchdir getcwd umask sync "
-                   "bind listen accept accept4 connect sendto recvfrom sendmsg recvmsg sendmmsg shutdown getsockopt "
-                   "setsockopt getsockname getpeername shmget shmat semget msgget mq_open clock_gettime clock_nanosleep "
-                   "nanosleep sched_yield sched_setaffinity sched_getaffinity getrlimit getrusage uname sysinfo "
-                   "times personality membarrier rseq close_range copy_file_range splice tee vmsplice sendfile "
-                   "name_to_handle_at mincore mlock setresuid setgroups setpriority" },
+        { ALLOWED,
+          "read write readv writev pread64 pwrite64 close dup dup3 lseek mmap mprotect munmap brk mremap madvise "
+          "execve execveat exit exit_group wait4 waitid kill tgkill tkill rt_sigaction rt_sigprocmask "
+          "rt_sigreturn rt_sigsuspend sigaltstack getpid getppid gettid getuid setsid setpgid getpgid "
+          "fork vfork ptrace process_vm_readv process_vm_writev pidfd_open pidfd_send_signal prctl seccomp "
+          "landlock_create_ruleset landlock_add_rule landlock_restrict_self capget capset futex set_robust_list "
+          "getrandom memfd_create pipe2 epoll_create1 epoll_ctl epoll_pwait eventfd2 timerfd_create signalfd4 "
+          "inotify_init1 inotify_add_watch statx newfstatat fstat faccessat faccessat2 readlinkat getdents64 "
+          "mkdirat unlinkat renameat renameat2 linkat symlinkat truncate ftruncate fallocate fsync flock fcntl "
+          "fchown fchownat utimensat setxattr getxattr listxattr removexattr chdir fchdir getcwd umask sync "
+          "bind listen accept accept4 connect sendto recvfrom sendmsg recvmsg sendmmsg shutdown getsockopt "
+          "setsockopt getsockname getpeername shmget shmat semget msgget mq_open clock_gettime clock_nanosleep "
+          "nanosleep sched_yield sched_setaffinity sched_getaffinity getrlimit getrusage uname sysinfo "
+          "times personality membarrier rseq close_range copy_file_range splice tee vmsplice sendfile "
+          "name_to_handle_at mincore mlock setresuid setgroups setpriority" },
 };
 
 /* Newer than the oracle; the numbers are the same on every architecture. */
@@ -81,17 +84,16 @@ static const struct {
         uint32_t verdict;
         const char *name;
 } numbered[] = {
-        { 451, ALLOWED, "cachestat" },     { 452, CHECKED, "fchmodat2" },
-        { 453, ALLOWED, "map_shadow_stack" },
-        { 454, ALLOWED, "futex_wake" },    { 455, ALLOWED, "futex_wait" },
-        { 456, ALLOWED, "futex_requeue" }, { 457, MISSING, "statmount" },
-        { 458, MISSING, "listmount" },     { 459, ALLOWED, "lsm_get_self_attr" },
-        { 460, REFUSED, "lsm_set_self_attr" },
-        { 461, ALLOWED, "lsm_list_modules" },
-        { 462, ALLOWED, "mseal" },         { 463, ALLOWED, "setxattrat" },
-        { 464, ALLOWED, "getxattrat" },    { 465, ALLOWED, "listxattrat" },
-        { 466, ALLOWED, "removexattrat" }, { 467, REFUSED, "open_tree_attr" },
-        { 468, ALLOWED, "file_getattr" },  { 469, ALLOWED, "file_setattr" },
+        { 451, ALLOWED, "cachestat" },         { 452, CHECKED, "fchmodat2" },
+        { 453, ALLOWED, "map_shadow_stack" },  { 454, ALLOWED, "futex_wake" },
+        { 455, ALLOWED, "futex_wait" },        { 456, ALLOWED, "futex_requeue" },
+        { 457, MISSING, "statmount" },         { 458, MISSING, "listmount" },
+        { 459, ALLOWED, "lsm_get_self_attr" }, { 460, REFUSED, "lsm_set_self_attr" },
+        { 461, ALLOWED, "lsm_list_modules" },  { 462, ALLOWED, "mseal" },
+        { 463, ALLOWED, "setxattrat" },        { 464, ALLOWED, "getxattrat" },
+        { 465, ALLOWED, "listxattrat" },       { 466, ALLOWED, "removexattrat" },
+        { 467, REFUSED, "open_tree_attr" },    { 468, ALLOWED, "file_getattr" },
+        { 469, ALLOWED, "file_setattr" },
 };
 
 static uint32_t wanted[LAST_TRIED + 1]; /* by number */
@@ -159,7 +161,8 @@ static void assert_answer(const char *name, uint64_t a, uint64_t b, uint64_t c, 
 }
 
 /* The kernel looks at the low half of these arguments, so bits above it must change nothing. */
-static void assert_answer_whatever_is_above(const char *name, uint64_t a, uint64_t b, uint64_t c, uint32_t expected)
+static void assert_answer_whatever_is_above(const char *name, uint64_t a, uint64_t b, uint64_t c,
+                                            uint32_t expected)
 {
         static const uint64_t above[] = { 0, 1ull << 32, 1ull << 63, 0xffffffffull << 32 };
 
@@ -209,16 +212,18 @@ static void arguments_do_not_change_a_verdict_that_is_not_about_them(void **stat
         build(NETWORK_DENY);
         for (uint32_t number = 0; number <= LAST_TRIED; number++)
                 for (size_t i = 0; wanted[number] != CHECKED && i < sizeof(values) / sizeof(*values); i++)
-                        assert_int_equal(
-                                ask_number(NATIVE, number, values[i], values[i], values[i], values[i]),
-                                wanted[number]);
+                        assert_int_equal(ask_number(NATIVE, number, values[i], values[i], values[i],
+                                                    values[i]),
+                                         wanted[number]);
 }
 
 static void numbers_beyond_the_known_do_not_exist(void **state)
 {
-        static const uint32_t numbers[] = { 470,       471,        512,        547,        1000,
-                                            0x3fffffff, 0x40000000, 0x40000001, 0x40000000 + 512, 0x7fffffff,
-                                            0x80000000, 0xfffffffe, 0xffffffff };
+        static const uint32_t numbers[] = { 470,        471,        512,
+                                            547,        1000,       0x3fffffff,
+                                            0x40000000, 0x40000001, 0x40000000 + 512,
+                                            0x7fffffff, 0x80000000, 0xfffffffe,
+                                            0xffffffff };
 
         (void)state;
         for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -230,8 +235,14 @@ static void numbers_beyond_the_known_do_not_exist(void **state)
 
 static void foreign_architectures_have_no_system_calls_at_all(void **state)
 {
-        static const uint32_t archs[] = { AUDIT_ARCH_ARM,   AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386, AUDIT_ARCH_X86_64,
-                                          AUDIT_ARCH_PPC64, AUDIT_ARCH_RISCV64, 0,               0xffffffff };
+        static const uint32_t archs[] = { AUDIT_ARCH_ARM,
+                                          AUDIT_ARCH_AARCH64,
+                                          AUDIT_ARCH_I386,
+                                          AUDIT_ARCH_X86_64,
+                                          AUDIT_ARCH_PPC64,
+                                          AUDIT_ARCH_RISCV64,
+                                          0,
+                                          0xffffffff };
 
         (void)state;
         for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -297,9 +308,12 @@ static void the_kernel_accepts_the_program(void **state)
 
 static void no_clone_makes_a_namespace(void **state)
 {
-        static const uint64_t refused[] = { CLONE_NEWNS,     CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-                                            CLONE_NEWUSER,   CLONE_NEWPID,    CLONE_NEWNET, CLONE_NEWUSER | SIGCHLD,
-                                            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_VM, 0xffffffff };
+        static const uint64_t refused[] = {
+                CLONE_NEWNS,  CLONE_NEWCGROUP,         CLONE_NEWUTS,
+                CLONE_NEWIPC, CLONE_NEWUSER,           CLONE_NEWPID,
+                CLONE_NEWNET, CLONE_NEWUSER | SIGCHLD, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_VM,
+                0xffffffff
+        };
         static const uint64_t allowed[] = { SIGCHLD,
                                             0,
                                             CLONE_VM | CLONE_VFORK | SIGCHLD,
@@ -319,10 +333,16 @@ static void no_clone_makes_a_namespace(void **state)
 
 static void no_unshare_makes_a_namespace(void **state)
 {
-        static const uint64_t refused[] = { CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS,
-                                            CLONE_NEWIPC,  CLONE_NEWUSER,   CLONE_NEWPID,
-                                            CLONE_NEWNET,  0x80 /* CLONE_NEWTIME */,
-                                            CLONE_NEWUSER | CLONE_FILES, 0x7e020080 };
+        static const uint64_t refused[] = { CLONE_NEWNS,
+                                            CLONE_NEWCGROUP,
+                                            CLONE_NEWUTS,
+                                            CLONE_NEWIPC,
+                                            CLONE_NEWUSER,
+                                            CLONE_NEWPID,
+                                            CLONE_NEWNET,
+                                            0x80 /* CLONE_NEWTIME */,
+                                            CLONE_NEWUSER | CLONE_FILES,
+                                            0x7e020080 };
 
         (void)state;
         build(NETWORK_DENY);
@@ -336,10 +356,11 @@ static void no_unshare_makes_a_namespace(void **state)
 static void nothing_is_pushed_into_a_terminal(void **state)
 {
         static const uint64_t refused[] = { TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, TIOCVHANGUP };
-        static const uint64_t allowed[] = { TCGETS,     TCSETS,   TCSETSW,    TIOCGWINSZ, TIOCSWINSZ, TIOCGPGRP,
-                                            TIOCSPGRP,  FIONREAD, FIONBIO,    FIOCLEX,    TIOCSCTTY,  TIOCNOTTY,
-                                            TIOCGPTN,   TIOCSPTLCK, TIOCGSID, 0x5411,     0x5413,     0x541b,
-                                            0x15412,    0x8000541c, 0 };
+        static const uint64_t allowed[] = { TCGETS,    TCSETS,    TCSETSW,  TIOCGWINSZ, TIOCSWINSZ,
+                                            TIOCGPGRP, TIOCSPGRP, FIONREAD, FIONBIO,    FIOCLEX,
+                                            TIOCSCTTY, TIOCNOTTY, TIOCGPTN, TIOCSPTLCK, TIOCGSID,
+                                            0x5411,    0x5413,    0x541b,   0x15412,    0x8000541c,
+                                            0 };
 
         (void)state;
         build(NETWORK_DENY);
@@ -361,7 +382,9 @@ static void the_limits_of_init_are_out_of_reach(void **state)
         assert_answer_whatever_is_above("prlimit64", 4711, 1, 1, ALLOWED);
 }
 
-static const uint64_t set_id_modes[] = { 04755, 02755, 06755, 04000, 02000, 06000, 07777, 0104755, 0xffffffff };
+static const uint64_t set_id_modes[] = {
+        04755, 02755, 06755, 04000, 02000, 06000, 07777, 0104755, 0xffffffff
+};
 static const uint64_t plain_modes[] = { 0, 0644, 0755, 0777, 01777, 0100644, 0010644 };
 
 static void no_call_makes_a_set_id_file(void **state)
@@ -369,7 +392,7 @@ static void no_call_makes_a_set_id_file(void **state)
         static const struct {
                 const char *name;
                 int argument; /* which one is the mode */
-        } calls[] = { { "chmod", 1 }, { "fchmod", 1 }, { "fchmodat", 2 }, { "fchmodat2", 2 },
+        } calls[] = { { "chmod", 1 }, { "fchmod", 1 },  { "fchmodat", 2 }, { "fchmodat2", 2 },
                       { "mknod", 1 }, { "mknodat", 2 }, { "creat", 1 } };
 
         (void)state;
@@ -382,26 +405,27 @@ static void no_call_makes_a_set_id_file(void **state)
                                                         is_second ? 0 : set_id_modes[j], REFUSED);
                 /* In any other argument the same bits mean something else. */
                 for (size_t j = 0; j < sizeof(plain_modes) / sizeof(*plain_modes); j++)
-                        assert_answer_whatever_is_above(calls[i].name, 06000, is_second ? plain_modes[j] : 06000,
+                        assert_answer_whatever_is_above(calls[i].name, 06000,
+                                                        is_second ? plain_modes[j] : 06000,
                                                         is_second ? 06000 : plain_modes[j], ALLOWED);
         }
 }
 
 static void no_open_creates_a_set_id_file(void **state)
 {
-        static const uint64_t creating[] = { O_CREAT,
-                                             O_CREAT | O_WRONLY | O_TRUNC,
-                                             O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
-                                             O_TMPFILE | O_RDWR,
+        static const uint64_t creating[] = { O_CREAT, O_CREAT | O_WRONLY | O_TRUNC,
+                                             O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, O_TMPFILE | O_RDWR,
                                              O_TMPFILE | O_WRONLY | O_EXCL };
-        static const uint64_t others[] = { O_RDONLY, O_RDWR, O_WRONLY | O_TRUNC, O_RDONLY | O_DIRECTORY, O_PATH };
+        static const uint64_t others[] = { O_RDONLY, O_RDWR, O_WRONLY | O_TRUNC, O_RDONLY | O_DIRECTORY,
+                                           O_PATH };
 
         (void)state;
         build(NETWORK_DENY);
         for (size_t i = 0; i < sizeof(creating) / sizeof(*creating); i++) {
                 for (size_t j = 0; j < sizeof(set_id_modes) / sizeof(*set_id_modes); j++) {
                         assert_answer("openat", 0, 0, creating[i], set_id_modes[j], REFUSED);
-                        assert_answer("openat", 0, 0, creating[i] | 1ull << 32, set_id_modes[j] | 1ull << 40, REFUSED);
+                        assert_answer("openat", 0, 0, creating[i] | 1ull << 32, set_id_modes[j] | 1ull << 40,
+                                      REFUSED);
                         assert_answer("open", 0, creating[i], set_id_modes[j], 0, REFUSED);
                 }
                 for (size_t j = 0; j < sizeof(plain_modes) / sizeof(*plain_modes); j++) {
@@ -450,7 +474,8 @@ static void unix_only_means_unix_only(void **state)
 
 static void an_allowed_network_is_tcp_udp_unix_and_route_only(void **state)
 {
-        static const uint64_t types[] = { 0, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_RDM, SOCK_SEQPACKET, SOCK_DCCP, SOCK_PACKET };
+        static const uint64_t types[] = { 0,        SOCK_STREAM,    SOCK_DGRAM, SOCK_RAW,
+                                          SOCK_RDM, SOCK_SEQPACKET, SOCK_DCCP,  SOCK_PACKET };
 
         (void)state;
         build(NETWORK_ALLOW);

@@ -100,6 +100,59 @@ static void an_existing_commondir_file_is_protected(void **state)
         abatis_policy_free(policy);
 }
 
+/* Hooks may lie in the workspace (husky and the like): git outside runs them all the same. */
+static void hooks_kept_elsewhere_in_the_workspace_are_protected(void **state)
+{
+        static const char *const configurations[] = {
+                "[core]\n\thooksPath = .husky\n",
+                "[core]\nhookspath=.husky\n",
+                "[core]\n\tbare = false\n[user]\n\tname = x\n[core]\n\tHooksPath = \".husky\"\n",
+                "[core]\r\n\thooksPath = .husky\r\n",
+                "[core]\n\thooksPath = .husky   \n",
+                "[core]\n\thooksPath = .husky ; ours\n",
+                "[core] hooksPath = .husky\n",
+                "[CORE]\n\thooksPath = ./.husky/\n",
+                "[core]\n\thooksPath = sub/../.husky\n",
+        };
+        unsigned missed = 0;
+
+        (void)state;
+        make_repository("ws/.git");
+        make_dir("ws/.husky");
+        make_dir("ws/sub");
+        for (size_t i = 0; i < sizeof(configurations) / sizeof(*configurations); i++) {
+                abatis_policy *policy;
+
+                make_file("ws/.git/config", configurations[i]);
+                policy = new_policy("dev");
+                if (may(policy, ABATIS_WRITE, at("ws/.husky/pre-commit"))) {
+                        print_error("not protected with configuration %zu\n", i);
+                        missed++;
+                }
+                abatis_policy_free(policy);
+        }
+        assert_int_equal(missed, 0);
+}
+
+static void hooks_outside_the_workspace_need_no_rule(void **state)
+{
+        static const char *const configurations[] = { "[core]\n\thooksPath = /usr/share/hooks\n",
+                                                      "[core]\n\thooksPath = ~/hooks\n",
+                                                      "[core]\n\thooksPath =\n",
+                                                      "[remote]\n\thooksPath = .husky\n", "" };
+
+        (void)state;
+        make_repository("ws/.git");
+        for (size_t i = 0; i < sizeof(configurations) / sizeof(*configurations); i++) {
+                abatis_policy *policy;
+
+                make_file("ws/.git/config", configurations[i]);
+                policy = new_policy("dev");
+                assert_int_equal(count_rules(policy, RULE_PROTECT), 2);
+                abatis_policy_free(policy);
+        }
+}
+
 static void a_workspace_without_repository_has_no_git_rules(void **state)
 {
         abatis_policy *policy;
@@ -161,7 +214,8 @@ static void assert_opens_nothing(const char *what)
         abatis_policy *policy = new_policy("dev");
 
         for (size_t i = 0; i < policy->rule_count; i++)
-                if (policy->rules[i].kind == RULE_WRITE && !path_is_below(policy->rules[i].facts.real, at("ws")))
+                if (policy->rules[i].kind == RULE_WRITE &&
+                    !path_is_below(policy->rules[i].facts.real, at("ws")))
                         fail_msg("%s: '%s' became writable", what, policy->rules[i].facts.real);
         assert_false(may(policy, ABATIS_WRITE, at("victim/.git/objects/x")));
         assert_false(may(policy, ABATIS_WRITE, at("victim/x")));
@@ -389,6 +443,8 @@ int main(void)
                 POLICY_TEST(missing_hooks_and_configuration_are_protected_too),
                 POLICY_TEST(other_files_that_make_git_run_programs_are_protected_when_they_exist),
                 POLICY_TEST(an_existing_commondir_file_is_protected),
+                POLICY_TEST(hooks_kept_elsewhere_in_the_workspace_are_protected),
+                POLICY_TEST(hooks_outside_the_workspace_need_no_rule),
                 POLICY_TEST(a_workspace_without_repository_has_no_git_rules),
                 POLICY_TEST(a_worktree_may_commit_to_its_main_repository_and_no_more),
                 POLICY_TEST(what_leads_a_worktree_to_its_main_repository_is_protected),

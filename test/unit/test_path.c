@@ -57,7 +57,7 @@ static void a_path_is_cleaned_of_what_means_nothing(void **state)
 static void a_relative_climbing_or_broken_path_is_refused(void **state)
 {
         static const char *const cases[] = {
-                NULL,   "",      "a",      "./a",    "../a",  "~",   "~/a",  ".",      "..",
+                NULL,   "",      "a",      "./a",    "../a",  "~",    "~/a",   ".",       "..",
                 "/..",  "/../",  "/a/..",  "/a/../", "/../a", "//..", "/./..", "/a/../b", "/a/b/../../..",
                 "/a\n", "/a\nb", "/\n/..", " /a",    "\n",
         };
@@ -121,12 +121,18 @@ static void below_compares_whole_components(void **state)
                 const char *path, *directory;
                 bool is_below;
         } cases[] = {
-                { "/bin", "/bin", true },       { "/bin/sh", "/bin", true },
-                { "/binaries", "/bin", false }, { "/bin-x/sh", "/bin", false },
-                { "/bi", "/bin", false },       { "/", "/bin", false },
-                { "/", "/", true },             { "/bin", "/", true },
-                { "/a/b", "/a/b/c", false },    { "/a/bc", "/a/b", false },
-                { "/b/a", "/a", false },        { "/home/user2", "/home/user", false },
+                { "/bin", "/bin", true },
+                { "/bin/sh", "/bin", true },
+                { "/binaries", "/bin", false },
+                { "/bin-x/sh", "/bin", false },
+                { "/bi", "/bin", false },
+                { "/", "/bin", false },
+                { "/", "/", true },
+                { "/bin", "/", true },
+                { "/a/b", "/a/b/c", false },
+                { "/a/bc", "/a/b", false },
+                { "/b/a", "/a", false },
+                { "/home/user2", "/home/user", false },
                 { "/BIN/sh", "/bin", false },
         };
 
@@ -361,7 +367,9 @@ static void resolving_agrees_with_the_kernel_on_a_tree_of_links(void **state)
 /* What was resolved before is not looked at again, and changes nothing in the answer. */
 static void a_known_directory_saves_work_and_changes_no_answer(void **state)
 {
-        static const char *const tails[] = { "", "/f", "/no", "/no/more", "/up", "/up/x", "/out", "/out/dev" };
+        static const char *const tails[] = {
+                "", "/f", "/no", "/no/more", "/up", "/up/x", "/out", "/out/dev"
+        };
 
         (void)state;
         make_file("a/known/f", "");

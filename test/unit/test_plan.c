@@ -142,7 +142,7 @@ static void any_clause_without_a_step_is_an_error_that_names_it(void **state)
 
         (void)state;
         plan_free(plan);
-        assert_true(count > 30);
+        assert_true(count >= 28);
         for (size_t i = 0; i < count; i++) {
                 abatis_error err = { 0 };
 
@@ -300,13 +300,12 @@ static int compile_with(const abatis_host *host, const char *preset, const char 
 
 static void what_this_version_cannot_do_is_refused_by_name(void **state)
 {
-        static const char *const cases[][2] = { { "network.mode", "list" },
-                                                { "network.connect", "example.org:443" },
-                                                { "network.bind", "8080" },
-                                                { "network.unix", "/run/x" },
-                                                { "process.commands", "git" },
-                                                { "limits.memory", "1M" },
-                                                { "limits.cpu", "1s" } };
+        static const char *const cases[][2] = {
+                { "network.mode", "list" },    { "network.connect", "example.org:443" },
+                { "network.bind", "8080" },    { "network.unix", "/run/x" },
+                { "process.commands", "git" }, { "limits.memory", "1M" },
+                { "limits.cpu", "1s" }
+        };
 
         (void)state;
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -337,14 +336,17 @@ static void counting_processes_needs_a_user_namespace(void **state)
 static void a_denied_path_that_could_be_created_is_refused_by_name(void **state)
 {
         (void)state;
-        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/later")), ABATIS_E_UNENFORCEABLE);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/later")),
+                         ABATIS_E_UNENFORCEABLE);
         assert_non_null(strstr(check_text, at("ws/later")));
-        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("ws/a/b")), ABATIS_E_UNENFORCEABLE);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("ws/a/b")),
+                         ABATIS_E_UNENFORCEABLE);
         assert_non_null(strstr(check_text, at("ws/a/b")));
         /* Where the command cannot create it, Landlock keeps whatever appears out of its reach. */
         assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("later")), 0);
         assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("later")), 0);
-        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", "/tmp/abatis-unit-nobody-has-this"), 0);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", "/tmp/abatis-unit-nobody-has-this"),
+                         0);
 }
 
 static void a_denied_path_behind_a_replaceable_link_is_refused_by_name(void **state)
@@ -354,9 +356,11 @@ static void a_denied_path_behind_a_replaceable_link_is_refused_by_name(void **st
         make_link("ws/link", "real");
         make_dir("outside");
         make_link("outside-link", "outside");
-        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/link")), ABATIS_E_UNENFORCEABLE);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/link")),
+                         ABATIS_E_UNENFORCEABLE);
         assert_non_null(strstr(check_text, at("ws/link")));
-        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("ws/link")), ABATIS_E_UNENFORCEABLE);
+        assert_int_equal(compile_with(&able, "dev", "filesystem.protect", at("ws/link")),
+                         ABATIS_E_UNENFORCEABLE);
         assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/real")), 0);
         assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("outside-link")), 0);
 }

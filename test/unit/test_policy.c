@@ -122,6 +122,37 @@ static void what_should_be_allowed_must_exist_and_nothing_is_left_of_it(void **s
         abatis_policy_free(policy);
 }
 
+static void what_opens_too_much_is_refused(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+
+        (void)state;
+        make_link("ws/planted", at("home"));
+        make_link("ws/inner", at("ws"));
+        assert_set_fails(policy, "filesystem.write", "/", "'/'");
+        assert_set_fails(policy, "filesystem.write", "/proc/self", "/proc");
+        assert_set_fails(policy, "filesystem.read", "/dev/null", "/dev");
+        assert_set_fails(policy, "filesystem.write", at("ws/planted"), at("home"));
+        set(policy, "filesystem.write", at("ws/inner"));
+        abatis_policy_free(policy);
+        assert_int_equal(refused_policy("dev", "/proc", NULL, NULL), ABATIS_E_INVALID);
+        assert_int_equal(refused_policy("dev", "/dev/shm", NULL, NULL), ABATIS_E_INVALID);
+}
+
+static void reading_the_root_is_reading_all(void **state)
+{
+        abatis_policy *policy = new_policy("strict");
+
+        (void)state;
+        assert_false(may(policy, ABATIS_READ, "/var"));
+        set(policy, "filesystem.read", "/");
+        assert_true(may(policy, ABATIS_READ, "/var"));
+        assert_false(may(policy, ABATIS_EXECUTE, "/var"));
+        set(policy, "filesystem.execute", "/");
+        assert_true(may(policy, ABATIS_EXECUTE, "/var"));
+        abatis_policy_free(policy);
+}
+
 static void a_failed_write_rule_does_not_change_the_private_tmp(void **state)
 {
         abatis_policy *policy = new_policy("dev");
@@ -267,7 +298,8 @@ static void deny_beats_protect_beats_write_beats_read(void **state)
                 for (int below = 0; below < 2; below++) {
                         const char *path = below ? at("p/f") : at("p");
 
-                        assert_int_equal(may(policy, ABATIS_READ, path), !denied && (reads || writes || executes));
+                        assert_int_equal(may(policy, ABATIS_READ, path),
+                                         !denied && (reads || writes || executes));
                         assert_int_equal(may(policy, ABATIS_WRITE, path), !denied && !protected && writes);
                         assert_int_equal(may(policy, ABATIS_EXECUTE, path), !denied && (executes || writes));
                         assert_int_equal(check_says(policy, ABATIS_WRITE, path),
@@ -522,6 +554,8 @@ int main(void)
                 POLICY_TEST(the_workspace_defaults_to_the_working_directory),
                 POLICY_TEST(a_path_that_cannot_be_a_rule_is_refused),
                 POLICY_TEST(what_should_be_allowed_must_exist_and_nothing_is_left_of_it),
+                POLICY_TEST(what_opens_too_much_is_refused),
+                POLICY_TEST(reading_the_root_is_reading_all),
                 POLICY_TEST(a_failed_write_rule_does_not_change_the_private_tmp),
                 POLICY_TEST(what_is_absent_may_be_denied_or_protected),
                 POLICY_TEST(unknown_keys_and_values_are_refused_by_name),

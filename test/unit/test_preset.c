@@ -21,8 +21,8 @@ static void the_presets_differ_as_documented(void **state)
                 bool reads_all, writes_workspace, has_private_tmp;
                 enum network_mode network;
         } expected[] = {
-                { "dev", true, true, true, NETWORK_DENY },      { "tool", true, true, true, NETWORK_DENY },
-                { "mcp", true, false, true, NETWORK_ALLOW },    { "strict", false, true, true, NETWORK_DENY },
+                { "dev", true, true, true, NETWORK_DENY },     { "tool", true, true, true, NETWORK_DENY },
+                { "mcp", true, false, true, NETWORK_ALLOW },   { "strict", false, true, true, NETWORK_DENY },
                 { "guard", true, true, false, NETWORK_ALLOW },
         };
 
@@ -92,8 +92,8 @@ static void dev_and_strict_deny_the_secrets_that_exist(void **state)
                                                "home/.netrc",           "home/.npmrc",
                                                "home/.docker/config",   "home/.kube/config",
                                                "home/.bash_history",    "home/.config/gh/hosts.yml" };
-        static const char *const ordinary[] = { "home/.bashrc", "home/.gitconfig", "home/.sshrc", "home/src/x",
-                                                "home/.config/fish/config" };
+        static const char *const ordinary[] = { "home/.bashrc", "home/.gitconfig", "home/.sshrc",
+                                                "home/src/x", "home/.config/fish/config" };
 
         (void)state;
         for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++)
@@ -254,7 +254,8 @@ static void tool_and_mcp_deny_the_data_root(void **state)
         make_file("agent/data/x", "");
         make_link("agent-link", "agent");
         for (int is_mcp = 0; is_mcp < 2; is_mcp++) {
-                abatis_policy *policy = new_policy_with(is_mcp ? "mcp" : "tool", at("ws"), at("agent-link"), NULL);
+                abatis_policy *policy =
+                        new_policy_with(is_mcp ? "mcp" : "tool", at("ws"), at("agent-link"), NULL);
 
                 assert_false(may(policy, ABATIS_READ, at("agent")));
                 assert_false(may(policy, ABATIS_READ, at("agent/data/x")));
@@ -312,9 +313,10 @@ static void strict_shows_the_system_and_the_workspace_only(void **state)
 
 static void guard_keeps_the_system_from_being_written(void **state)
 {
-        static const char *const kept[] = { "/bin/sh",   "/usr/bin/x",    "/usr/sbin/x", "/usr/lib/x", "/sbin/x",
-                                            "/etc/x",    "/boot/x",       "/sys/x",      "/lib/x",     "/usr/lib",
-                                            "/proc/sys", "/proc/1/mem",   "/dev/sda",    "/",          "/new-entry" };
+        static const char *const kept[] = { "/bin/sh",  "/usr/bin/x", "/usr/sbin/x", "/usr/lib/x",
+                                            "/sbin/x",  "/etc/x",     "/boot/x",     "/sys/x",
+                                            "/lib/x",   "/usr/lib",   "/proc/sys",   "/proc/1/mem",
+                                            "/dev/sda", "/",          "/new-entry" };
         abatis_policy *policy = new_policy("guard");
 
         (void)state;

@@ -27,7 +27,11 @@ static void a_text_grows_and_stays_terminated(void **state)
         }
         assert_false(text.has_failed);
         assert_int_equal(text_take(&text, &taken, NULL), 0);
-        assert_memory_equal(taken, "000,x\0" "001,x\0" "002,x\0", 18);
+        assert_memory_equal(taken,
+                            "000,x\0"
+                            "001,x\0"
+                            "002,x\0",
+                            18);
         assert_null(text.data);
         assert_int_equal(text.length, 0);
         free(taken);
@@ -135,8 +139,8 @@ static void utf8_is_told_from_what_looks_like_it(void **state)
                 { BYTES("\xe0\x9f\xbf"), false },
                 { BYTES("\xf0\x80\x80\xaf"), false },
                 { BYTES("\xf0\x8f\xbf\xbf"), false },
-                { BYTES("\xed\xa0\x80"), false }, /* U+D800 */
-                { BYTES("\xed\xbf\xbf"), false }, /* U+DFFF */
+                { BYTES("\xed\xa0\x80"), false },     /* U+D800 */
+                { BYTES("\xed\xbf\xbf"), false },     /* U+DFFF */
                 { BYTES("\xf4\x90\x80\x80"), false }, /* U+110000 */
                 { BYTES("\xf5\x80\x80\x80"), false },
                 { BYTES("\xf8\x88\x80\x80\x80"), false }, /* five and six bytes are no more */
@@ -312,7 +316,9 @@ static void a_message_carries_no_c1_control_character(void **state)
         abatis_error err;
 
         (void)state;
-        error_set(&err, ABATIS_E_INVALID, "'%s'", "x\xc2\x9b" "2Jy\xc2\x85z");
+        error_set(&err, ABATIS_E_INVALID, "'%s'",
+                  "x\xc2\x9b"
+                  "2Jy\xc2\x85z");
         assert_null(strstr(err.message, "\xc2\x9b"));
         assert_null(strstr(err.message, "\xc2\x85"));
 }

@@ -75,9 +75,10 @@ static void counts_are_bare_numbers(void **state)
 
 static void what_is_no_positive_number_is_refused(void **state)
 {
-        static const char *const cases[] = { "",    " ",   "-1",  "+1",     " 1",   "1 ",  "one",  "0",
-                                             "00",  "0x10", "1,5", "1.5",    "1\n",  "MiB", "-",    "\xd9\xa1",
-                                             "1\t", "-0",  "1--", "99,999", "1KiBB", "NaN", "inf",  "1 KiB" };
+        static const char *const cases[] = { "",    " ",      "-1",    "+1",       " 1",  "1 ",
+                                             "one", "0",      "00",    "0x10",     "1,5", "1.5",
+                                             "1\n", "MiB",    "-",     "\xd9\xa1", "1\t", "-0",
+                                             "1--", "99,999", "1KiBB", "NaN",      "inf", "1 KiB" };
 
         (void)state;
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -99,8 +100,8 @@ static void overflow_is_refused_not_wrapped(void **state)
         assert_refused(units_parse_count, "18446744073709551617");
         assert_refused(units_parse_count, "9223372036854775808");
         assert_refused(units_parse_count, "99999999999999999999999999999999999999999999");
-        assert_refused(units_parse_size, "18014398509481985K");    /* 2^54 + 1, times 2^10 wraps to 1024 */
-        assert_refused(units_parse_size, "16777216TiB");           /* 2^64 */
+        assert_refused(units_parse_size, "18014398509481985K"); /* 2^54 + 1, times 2^10 wraps to 1024 */
+        assert_refused(units_parse_size, "16777216TiB");        /* 2^64 */
         assert_refused(units_parse_size, "16777217TiB");
         assert_refused(units_parse_duration, "5124095576030432h"); /* wraps to less than an hour */
         assert_refused(units_parse_duration, "18446744073709552s");

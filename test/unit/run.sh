@@ -1,0 +1,104 @@
+#!/bin/bash
+# run.sh: builds and runs the cmocka tests, as root and as an ordinary user, and sums what they say.
+#
+#   BUILD=build test/unit/run.sh [TEST...]        (default: all but golden, then valgrind.sh)
+#
+# The binaries are copied to a place that the ordinary user can reach. A build with sanitizers skips valgrind: the two
+# look for the same and cannot be combined.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+readonly here uid=4343
+BUILD=${BUILD:-$here/../../build}
+[ -e "$BUILD/build.ninja" ] || {
+        echo "not ok there_is_a_build - no build directory at $BUILD; run make first"
+        echo "0 passed, 1 failed, 0 skipped"
+        exit 1
+}
+BUILD=$(cd "$BUILD" && pwd)
+
+scratch=$(mktemp -d /var/tmp/abatis-unit-run.XXXXXX) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+chmod 755 "$scratch"
+passed=0 failed=0 skipped=0
+
+# Whoever builds for use does not need cmocka: the tests are an option, switched on here.
+if ! { meson configure "$BUILD" -Dtests=true && nice ninja -C "$BUILD"; } >"$scratch/log" 2>&1; then
+        echo "not ok unit_tests_build - $(grep -m 1 -E 'error|ERROR' "$scratch/log" || tail -n 1 "$scratch/log")"
+        echo "0 passed, 1 failed, 0 skipped"
+        exit 1
+fi
+cp "$BUILD"/test/unit/test-* "$scratch" 2>/dev/null
+mkdir "$scratch/golden"
+cp "$here"/../golden/*.txt "$scratch/golden" 2>/dev/null
+GOLDEN_DIR=$scratch/golden
+[ -z "${UPDATE_GOLDEN-}" ] || GOLDEN_DIR=$(cd "$here/../golden" && pwd)
+export GOLDEN_DIR CMOCKA_MESSAGE_OUTPUT=TAP
+
+count() { # PREFIX: turns cmocka's TAP into this project's lines
+        local line name said= total=0 seen=0
+        while IFS= read -r line; do
+                case $line in
+                1..*) total=${line#1..} ;;
+                *"# SKIP "*)
+                        echo "skip $1_${line##*# SKIP } - not possible for this user on this machine"
+                        skipped=$((skipped + 1)) seen=$((seen + 1))
+                        ;;
+                "ok "*)
+                        echo "ok $1_${line#ok * - }"
+                        passed=$((passed + 1)) seen=$((seen + 1)) said=
+                        ;;
+                "not ok "*)
+                        name=${line#not ok * - }
+                        echo "not ok $1_${name%% *} - ${said:-see the next line}"
+                        failed=$((failed + 1)) seen=$((seen + 1)) said=
+                        ;;
+                "" | "# ok - "* | "# not ok - "*) ;;
+                "# "*) echo "$line" ;;
+                *) said+=${said:+; }$line ;;
+                esac
+        done
+        if [ "$seen" -ne "$total" ] || [ "$total" -eq 0 ]; then
+                echo "not ok $1_runs_to_its_end - $seen of $total tests were run"
+                failed=$((failed + 1))
+        fi
+}
+
+run_one() { # TEST
+        local who home
+        for who in root user; do
+                home=$scratch/home-$who
+                mkdir -p "$home"
+                if [ $who = root ] && [ "$(id -u)" -eq 0 ]; then
+                        count "root_$1" < <(cd "$home" && HOME=$home "$scratch/test-$1" 2>&1)
+                elif [ $who = user ] && [ "$(id -u)" -ne 0 ]; then
+                        count "user_$1" < <(cd "$home" && HOME=$home "$scratch/test-$1" 2>&1)
+                elif [ $who = user ] && [ -z "${UPDATE_GOLDEN-}" ]; then
+                        chown $uid:$uid "$home"
+                        count "user_$1" < <(cd "$home" && HOME=$home setpriv --reuid=$uid --regid=$uid --clear-groups \
+                                "$scratch/test-$1" 2>&1)
+                fi
+        done
+}
+
+tests=("$@")
+if [ $# -eq 0 ]; then
+        for binary in "$scratch"/test-*; do
+                [ "${binary##*/test-}" = golden ] || tests+=("${binary##*/test-}")
+        done
+fi
+for name in "${tests[@]}"; do
+        run_one "$name"
+done
+
+if [ $# -eq 0 ] && ! grep -q -- '-fsanitize=' "$BUILD/build.ninja"; then
+        while IFS= read -r line; do
+                if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+                        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+                        skipped=$((skipped + BASH_REMATCH[3]))
+                else
+                        printf '%s\n' "$line"
+                fi
+        done < <("$here/valgrind.sh" "$BUILD" 2>&1)
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

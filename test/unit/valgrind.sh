@@ -1,0 +1,128 @@
+#!/bin/bash
+# valgrind.sh: no leak and no invalid access in the verbs that run nothing, on bad input, and in the cmocka tests.
+#
+#   test/unit/valgrind.sh [BUILD-DIRECTORY]       (default: $BUILD, or build; built without sanitizers)
+#
+# valgrind does not know clone3, so `abatis run` stops where it would start the command; what lies behind that is
+# covered by the leak checker of a build with AddressSanitizer.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+readonly here
+build=${1:-${BUILD:-$here/../../build}}
+
+passed=0 failed=0 skipped=0
+scratch=$(mktemp -d /var/tmp/abatis-valgrind.XXXXXX) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+finish() {
+        echo "$passed passed, $failed failed, $skipped skipped"
+        [ "$failed" -eq 0 ]
+}
+
+command -v valgrind >/dev/null || {
+        echo "skip valgrind_finds_nothing - valgrind is not installed"
+        skipped=1
+        finish
+        exit
+}
+if grep -q -- '-fsanitize=' "$build/build.ninja"; then
+        echo "skip valgrind_finds_nothing - the build has sanitizers, which find the same"
+        skipped=1
+        finish
+        exit
+fi
+
+# The command is linked statically, where valgrind can see neither malloc nor strlen: the same objects, linked anew.
+nice ninja -C "$build" >/dev/null || exit 1
+mapfile -t objects < <(find "$build/abatis.p" -name '*.o' ! -name '*start_glibc*')
+abatis=$scratch/abatis
+"${CC:-cc}" -o "$abatis" "${objects[@]}" "$build/libcore.a" -ljansson || exit 1
+
+clean() { # NAME EXPECTED-EXIT COMMAND...: fails on any error or leak that valgrind finds
+        local name=$1 expected=$2 status
+        shift 2
+        # A child that was made to try something exits without freeing what it shares with its parent.
+        valgrind --quiet --leak-check=full --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=all \
+                --error-exitcode=99 --child-silent-after-fork=yes --log-file="$scratch/log" \
+                "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+        status=$?
+        if [ $status -eq 99 ]; then
+                echo "not ok $name - $(grep -v '^--' "$scratch/log" | head -n 12 | sed 's/^==[0-9]*== *//' | tr '\n' ';')"
+                failed=$((failed + 1))
+        elif [ "$expected" != any ] && [ $status -ne "$expected" ]; then
+                echo "not ok $name - exit code $status instead of $expected: $(head -c 300 "$scratch/err" | tr '\n' ' ')"
+                failed=$((failed + 1))
+        else
+                echo "ok $name"
+                passed=$((passed + 1))
+        fi
+}
+
+# It must see what there is to see, or all the rest proves nothing.
+printf '#include <stdlib.h>\nint main(void) { return !malloc(7); }\n' >"$scratch/leak.c"
+"${CC:-cc}" -O0 -o "$scratch/leak" "$scratch/leak.c"
+clean planted_leak any "$scratch/leak" >"$scratch/planted"
+passed=0
+if grep -q '^not ok planted_leak' "$scratch/planted"; then
+        echo "ok valgrind_finds_a_planted_leak"
+        passed=1 failed=0
+else
+        echo "not ok valgrind_finds_a_planted_leak - it did not"
+        failed=1
+fi
+
+export HOME=$scratch/home
+ws=$scratch/ws
+mkdir -p "$HOME/.ssh" "$HOME/.aws" "$ws/sub/deep" "$scratch/data/data" "$ws/.git/hooks"
+touch "$HOME/.netrc" "$ws/sub/deep/secret" "$scratch/data/config.toml" "$scratch/config.toml" "$ws/.git/config"
+ln -s "$ws/sub" "$scratch/link"
+ln -s loop "$scratch/loop"
+cd "$ws" || exit 1
+
+for preset in dev tool mcp strict guard; do
+        clean "explain_${preset}_is_clean" any "$abatis" explain --preset $preset --data "$scratch/data" \
+                --config "$scratch/config.toml" -- true
+        clean "check_${preset}_is_clean" any "$abatis" check write "$scratch/link/deep/secret" --preset $preset
+done
+clean explain_json_is_clean any "$abatis" explain --json --deny "$ws/sub/deep/secret" --protect "$ws/sub" \
+        --read "$scratch/link" --env CI=1 --timeout 1s --open-files 9 -- true
+clean explain_best_effort_is_clean 0 "$abatis" explain --best-effort --memory 1M --cpu 1s --net list --bind 1 \
+        --connect a:1 --unix /x --command git --processes 3 -- true
+clean explain_refused_clause_is_clean 125 "$abatis" explain --memory 1M -- true
+clean check_denied_is_clean 1 "$abatis" check read "$HOME/.ssh/id"
+clean check_relative_is_clean 1 "$abatis" check read relative
+clean doctor_is_clean any "$abatis" doctor
+clean doctor_json_is_clean any "$abatis" doctor --json
+clean help_is_clean 0 "$abatis" --help
+clean help_of_run_is_clean 0 "$abatis" run --help
+clean version_is_clean 0 "$abatis" --version
+
+clean no_verb_is_clean 125 "$abatis"
+clean unknown_verb_is_clean 125 "$abatis" fly
+clean unknown_flag_is_clean 125 "$abatis" run --wrokspace / -- true
+clean unknown_flag_after_others_is_clean 125 "$abatis" run --deny /a --deny /b --nope -- true
+clean missing_value_is_clean 125 "$abatis" run --deny
+clean no_program_is_clean 125 "$abatis" run --deny "$ws/sub" --
+clean program_not_found_is_clean 127 "$abatis" run --best-effort -- no-such-program
+clean program_not_executable_is_clean 126 "$abatis" run --best-effort -- "$ws/sub/deep/secret"
+clean unknown_preset_is_clean 125 "$abatis" run --preset nope -- true
+clean missing_workspace_is_clean 125 "$abatis" run --workspace "$scratch/no" -- true
+clean missing_data_is_clean 125 "$abatis" run --data "$scratch/no" -- true
+clean missing_config_is_clean 125 "$abatis" run --config "$scratch/no" -- true
+clean relative_rule_is_clean 125 "$abatis" run --deny relative -- true
+clean climbing_rule_is_clean 125 "$abatis" run --deny /a/../b -- true
+clean newline_in_rule_is_clean 125 "$abatis" run --deny $'/a\nb' -- true
+clean looping_rule_is_clean 125 "$abatis" run --deny "$scratch/loop" -- true
+clean absent_write_rule_is_clean 125 "$abatis" run --write "$scratch/no" -- true
+clean absent_deny_inside_is_clean 125 "$abatis" run --deny "$ws/later" -- true
+clean denied_workspace_is_clean 125 "$abatis" run --deny "$ws" -- true
+clean bad_number_is_clean 125 "$abatis" run --timeout 99999999999999999999s -- true
+clean bad_network_is_clean 125 "$abatis" run --net open -- true
+clean bad_environment_is_clean 125 "$abatis" run --env = -- true
+clean bad_result_fd_is_clean 125 "$abatis" run --result-fd 77 -- true
+clean clause_not_in_this_version_is_clean 125 "$abatis" run --memory 1G -- true
+
+for binary in "$build"/test/unit/test-*; do
+        [ -x "$binary" ] && [ -f "$binary" ] || continue
+        GOLDEN_DIR=$here/../golden clean "$(basename "$binary" | tr - _)_is_clean" any "$binary"
+done
+finish
