@@ -246,9 +246,8 @@ static long reset_signals(const struct child_job *job)
                 uint64_t handler, flags, restorer, mask;
         } default_action = { 0, 0, 0, 0 };
 
-        /* Handlers went when init was cloned; what the caller ignores would still be ignored. Real-time signals come
-         * from nobody but programs that expect them. */
-        for (long number = 1; number < 32; number++)
+        /* Handlers went when init was cloned; what the caller ignores would still be ignored. */
+        for (long number = 1; number <= 64; number++)
                 RAW(SYS_rt_sigaction, number, &default_action, 0, sizeof(uint64_t));
         RAW(SYS_umask, job->umask);
         return 0;

@@ -71,19 +71,33 @@ static struct host_finding *add_finding(abatis_host *host, const char *name, boo
         return finding;
 }
 
+/* A fork whose end is no SIGCHLD: a host program that ignores that signal, or waits for all of its children, does not
+ * take the result away. */
+static pid_t fork_quietly(void)
+{
+        return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+}
+
+static int wait_for(pid_t pid, int *status)
+{
+        while (waitpid(pid, status, __WALL) < 0)
+                if (errno != EINTR)
+                        return -1;
+        return 0;
+}
+
 /* Runs `attempt` in a child and returns 0 or the errno it ended with. */
 static int try_in_child(int (*attempt)(const void *), const void *argument)
 {
         int status;
-        pid_t pid = fork();
+        pid_t pid = fork_quietly();
 
         if (pid < 0)
                 return errno;
         if (!pid)
                 _exit(attempt(argument) ? errno & 0xff : 0);
-        while (waitpid(pid, &status, 0) < 0)
-                if (errno != EINTR)
-                        return errno;
+        if (wait_for(pid, &status) < 0)
+                return errno;
         return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
@@ -138,13 +152,13 @@ static int attempt_proc(const void *argument)
         attempt.flags = CLONE_NEWNS | CLONE_NEWPID;
         if (attempt_namespace(&attempt) < 0)
                 return -1;
-        pid = fork();
+        pid = fork_quietly();
         if (pid < 0)
                 return -1;
         if (!pid)
                 _exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ? errno & 0xff
                                                                                              : 0);
-        if (waitpid(pid, &status, 0) < 0)
+        if (wait_for(pid, &status) < 0)
                 return -1;
         errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
         return errno ? -1 : 0;
@@ -326,7 +340,7 @@ static void probe_bubblewrap(abatis_host *host)
         if (program_find("bwrap", (const char *const *)environ, &path, NULL) < 0 ||
             pipe2(ends, O_CLOEXEC) < 0)
                 return;
-        pid = fork();
+        pid = fork_quietly();
         if (!pid) {
                 dup2(ends[1], 1);
                 execl(path, path, "--version", (char *)NULL);
@@ -337,7 +351,7 @@ static void probe_bubblewrap(abatis_host *host)
                 ssize_t length = read(ends[0], version, sizeof(version) - 1);
 
                 version[length > 0 ? strcspn(version, "\n") : 0] = '\0';
-                waitpid(pid, NULL, 0);
+                wait_for(pid, NULL);
         }
         close(ends[0]);
         finding->is_available = *version;

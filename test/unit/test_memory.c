@@ -176,8 +176,11 @@ static void assert_survives_every_failure(const char *preset, abatis_format form
                 countdown = n;
                 r = make_and_explain(preset, format, &text, &err);
                 countdown = 0;
-                if (!has_failed)
+                if (!has_failed) {
+                        assert_int_equal(r, 0);
+                        free(text);
                         break; /* everything was tried */
+                }
                 failures++;
                 if (r < 0) {
                         assert_ptr_equal(text, &untouched);
