@@ -26,7 +26,8 @@ static void copy_printable(char *to, size_t size, const char *from)
         to[used] = '\0';
 }
 
-static void format_message(abatis_error *err, int code, int os_errno, const char *format, va_list arguments)
+__attribute__((format(printf, 4, 0))) static void format_message(abatis_error *err, int code, int os_errno,
+                                                                 const char *format, va_list arguments)
 {
         char raw[sizeof(err->message)];
         int length = vsnprintf(raw, sizeof(raw), format, arguments);

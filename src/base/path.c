@@ -154,8 +154,10 @@ int path_resolve(const char *path, const char *known, struct path_facts *out, ab
         size_t skipped = known && known[1] && path_is_below(path, known) ? strlen(known) : 0;
         OWN_FREE char *rest = strdup(path + skipped);
         OWN_TEXT struct text real = { 0 };
-        int r = rest ? 0 : error_memory(err);
+        int r = 0;
 
+        if (!rest)
+                return error_memory(err);
         text_add_bytes(&real, path, skipped);
         while (!r) {
                 size_t skip = strspn(rest, "/"), length = strcspn(rest + skip, "/");

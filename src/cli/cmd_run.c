@@ -117,7 +117,7 @@ static bool has_output_limit(const struct flags *flags)
 static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
 {
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        abatis_result *result;
+        abatis_result *result = NULL;
         abatis_error err;
         abatis_job *job;
         sigset_t before;

@@ -207,7 +207,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
 
         if (!r && !result)
                 r = error_memory(err);
-        if (!r) {
+        if (!r && result) {
                 result->sandbox = job->sandbox;
                 __atomic_add_fetch(&job->sandbox->references, 1, __ATOMIC_RELAXED);
                 result->argv = job->argv;
@@ -227,10 +227,10 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
 int abatis_run(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_result **out,
                abatis_error *err)
 {
-        abatis_job *job;
+        abatis_job *job = NULL;
         int done = 0, r = abatis_job_start(sandbox, options, &job, err);
 
-        if (r < 0)
+        if (r < 0 || !job)
                 return r;
         while (!r && !done) {
                 struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };

@@ -121,7 +121,7 @@ int abatis_policy_check(abatis_policy *policy, abatis_access access, const char 
         }
         if (!r)
                 r = path_resolve(clean, NULL, &facts, &below);
-        if (r < 0) {
+        if (r < 0 || !facts.real) {
                 if (err)
                         *err = below;
                 return r;

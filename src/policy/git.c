@@ -167,7 +167,9 @@ static int protect_hooks_path(abatis_policy *policy, const char *directory, cons
         if (!value || *value == '~')
                 return 0;
         joined = *value == '/' ? strdup(value) : text_join(policy->workspace, "/", value);
-        r = joined ? resolve(joined, &real, err) : error_memory(err);
+        if (!joined)
+                return error_memory(err);
+        r = resolve(joined, &real, err);
         if (r < 0)
                 return r;
         /* One that does not exist yet could be made by the command: then the plan refuses it by name. */
@@ -209,7 +211,7 @@ static int open_worktree(abatis_policy *policy, const char *git_file, const char
         if (!r && common)
                 r = check_pointer_back(git_directory, git_file, &points_back, err);
         /* Whoever can write the workspace can make a directory in it that points back. */
-        if (r < 0 || !points_back || path_is_below(git_directory, policy->workspace))
+        if (r < 0 || !points_back || !git_directory || path_is_below(git_directory, policy->workspace))
                 return r;
         r = policy_add_rule(policy, RULE_WRITE, common, origin, err);
         if (!r)

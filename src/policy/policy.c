@@ -212,7 +212,7 @@ static int set_list(abatis_policy *policy, int offset, const char *value, const 
         (void)key;
         if (!*value || strchr(value, '\n'))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
-        return strings_add((struct strings *)((char *)policy + offset), value, err);
+        return strings_add((struct strings *)(void *)((char *)policy + offset), value, err);
 }
 
 static int set_environment(abatis_policy *policy, int unused, const char *value, const char *key,

@@ -337,8 +337,10 @@ static int open_world(abatis_policy *policy, const char *origin, abatis_error *e
 {
         DIR *root = opendir("/");
         struct dirent *entry;
-        int r = root ? 0 : error_os(err, errno, "cannot list '/'");
+        int r = 0;
 
+        if (!root)
+                return error_os(err, errno, "cannot list '/'");
         while (!r && (entry = readdir(root))) {
                 char path[sizeof(entry->d_name) + 1];
                 struct stat status;
@@ -349,8 +351,7 @@ static int open_world(abatis_policy *policy, const char *origin, abatis_error *e
                         continue;
                 r = policy_add_rule(policy, RULE_WRITE, path, origin, err);
         }
-        if (root)
-                closedir(root);
+        closedir(root);
         return r;
 }
 

@@ -329,7 +329,6 @@ static void probe_cgroup(abatis_host *host)
 
 static void probe_bubblewrap(abatis_host *host)
 {
-        extern char **environ;
         struct host_finding *finding = add_finding(host, "bubblewrap", false, false);
         OWN_FREE char *path = NULL;
         char version[64] = "";

@@ -93,7 +93,6 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
 
 static int prepare_command(struct job *job, const abatis_job_options *options, abatis_error *err)
 {
-        extern char **environ;
         const abatis_policy *policy = job->context.policy;
         const char *const *host_envp = options->envp ? options->envp : (const char *const *)environ;
         OWN_FREE const char **envp = NULL;

@@ -35,7 +35,7 @@ GOLDEN_DIR=$scratch/golden
 export GOLDEN_DIR CMOCKA_MESSAGE_OUTPUT=TAP
 
 count() { # PREFIX: turns cmocka's TAP into this project's lines
-        local line name said= total=0 seen=0
+        local line name said='' total=0 seen=0
         while IFS= read -r line; do
                 case $line in
                 1..*) total=${line#1..} ;;
