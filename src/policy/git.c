@@ -180,21 +180,34 @@ static int protect_hooks_path(abatis_policy *policy, const char *directory, cons
         return 0;
 }
 
-/* What makes git run other programs. hooks and config are required even when absent: they could be created. */
+static bool has_entry(const char *directory, const char *name, bool *exists)
+{
+        OWN_FREE char *path = path_join(directory, name);
+        struct stat status;
+
+        *exists = path && !lstat(path, &status);
+        return path;
+}
+
+/* What makes git run other programs. Where hooks or config do not exist they could be created, so the repository is
+ * read-only as a whole: builds and tests work, commits do not until somebody makes them. */
 static int protect_repository(abatis_policy *policy, const char *directory, const char *origin,
                               abatis_error *err)
 {
-        int r = protect_below(policy, directory, "hooks", false, origin, err);
+        static const char *const optional[] = { "config.worktree", "commondir", "modules" };
+        bool has_hooks, has_config;
+        int r;
 
+        if (!has_entry(directory, "hooks", &has_hooks) || !has_entry(directory, "config", &has_config))
+                return error_memory(err);
+        if (!has_hooks || !has_config)
+                return policy_add_rule(policy, RULE_PROTECT, directory, origin, err);
+        r = protect_below(policy, directory, "hooks", false, origin, err);
         if (!r)
                 r = protect_below(policy, directory, "config", false, origin, err);
-        if (!r)
-                r = protect_below(policy, directory, "config.worktree", true, origin, err);
-        if (!r)
-                r = protect_below(policy, directory, "commondir", true, origin, err);
-        if (!r)
-                r = protect_hooks_path(policy, directory, origin, err);
-        return r ? r : protect_below(policy, directory, "modules", true, origin, err);
+        for (size_t i = 0; i < sizeof(optional) / sizeof(*optional) && !r; i++)
+                r = protect_below(policy, directory, optional[i], true, origin, err);
+        return r ? r : protect_hooks_path(policy, directory, origin, err);
 }
 
 /* Commits from a worktree are written to the main repository, which lies outside the workspace. */

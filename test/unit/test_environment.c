@@ -122,10 +122,11 @@ static void a_variable_passes_by_exact_name(void **state)
         (void)state;
         set(policy, "environment.pass", "MY_TOKEN");
         set(policy, "environment.pass", "ABSENT_KEY");
+        set(policy, "environment.pass", "LANGUAGE=de");
         assert_environment(policy,
-                           LIST("MY_TOKEN=t", "MY_TOKEN_2=t", "OTHER_TOKEN=t", "NOT_MY_TOKEN=t",
-                                "my_token=t"),
-                           LIST("MY_TOKEN=t"));
+                           LIST("MY_TOKEN=t", "MY_TOKEN_2=t", "OTHER_TOKEN=t", "NOT_MY_TOKEN=t", "my_token=t",
+                                "LANG=C"),
+                           LIST("MY_TOKEN=t", "LANG=C", "LANGUAGE=de"));
         abatis_policy_free(policy);
 }
 

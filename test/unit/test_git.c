@@ -60,15 +60,20 @@ static void a_repository_is_writable_but_for_hooks_and_configuration(void **stat
 }
 
 /* They could be created: whether that can be prevented is for the plan to say, not for the policy to forget. */
-static void missing_hooks_and_configuration_are_protected_too(void **state)
+static void a_repository_without_hooks_or_configuration_is_read_only(void **state)
 {
         abatis_policy *policy;
 
         (void)state;
-        make_dir("ws/.git");
+        make_repository("ws/.git");
         policy = new_policy("dev");
-        assert_int_equal(rule_for(policy, RULE_PROTECT, at("ws/.git/hooks"))->facts.kind, PATH_ABSENT);
-        assert_int_equal(rule_for(policy, RULE_PROTECT, at("ws/.git/config"))->facts.kind, PATH_ABSENT);
+        assert_true(may(policy, ABATIS_WRITE, at("ws/.git/index")));
+        abatis_policy_free(policy);
+        assert_int_equal(unlink(at("ws/.git/config")), 0);
+        policy = new_policy("dev");
+        assert_false(may(policy, ABATIS_WRITE, at("ws/.git/index")));
+        assert_false(may(policy, ABATIS_WRITE, at("ws/.git/config")));
+        assert_true(may(policy, ABATIS_READ, at("ws/.git/index")));
         abatis_policy_free(policy);
 }
 
@@ -217,6 +222,8 @@ static void assert_opens_nothing(const char *what)
                 if (policy->rules[i].kind == RULE_WRITE &&
                     !path_is_below(policy->rules[i].facts.real, at("ws")))
                         fail_msg("%s: '%s' became writable", what, policy->rules[i].facts.real);
+        if (count_rules(policy, RULE_WRITE) != 1)
+                fail_msg("%s: there is a second write rule", what);
         assert_false(may(policy, ABATIS_WRITE, at("victim/.git/objects/x")));
         assert_false(may(policy, ABATIS_WRITE, at("victim/x")));
         abatis_policy_free(policy);
@@ -440,7 +447,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 POLICY_TEST(a_repository_is_writable_but_for_hooks_and_configuration),
-                POLICY_TEST(missing_hooks_and_configuration_are_protected_too),
+                POLICY_TEST(a_repository_without_hooks_or_configuration_is_read_only),
                 POLICY_TEST(other_files_that_make_git_run_programs_are_protected_when_they_exist),
                 POLICY_TEST(an_existing_commondir_file_is_protected),
                 POLICY_TEST(hooks_kept_elsewhere_in_the_workspace_are_protected),

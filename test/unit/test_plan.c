@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "backend/backend.h"
 #include "plan/plan.h"
 #include "policies.h"
@@ -415,6 +417,83 @@ static void what_was_compiled_can_be_printed_both_ways(void **state)
         abatis_policy_free(policy);
 }
 
+static bool is_true(const json_t *object, const char *key)
+{
+        return json_is_true(json_object_get(object, key));
+}
+
+static void a_plan_in_json_says_what_the_plan_says(void **state)
+{
+        abatis_policy *policy = policy_with_everything();
+        struct plan *plan = NULL;
+        json_t *root, *item;
+        char *text = NULL;
+        size_t i;
+
+        (void)state;
+        assert_int_equal(backend_compile(policy, &able, true, &plan, NULL), 0);
+        assert_int_equal(plan_print(plan, policy, &able, ABATIS_JSON, &text, NULL), 0);
+        root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(root);
+        assert_string_equal(json_string_value(json_object_get(root, "preset")), "strict");
+        assert_string_equal(json_string_value(json_object_get(root, "workspace")), at("ws"));
+        assert_int_equal(json_array_size(json_object_get(root, "clauses")), plan->clause_count);
+        assert_int_equal(json_array_size(json_object_get(root, "steps")), plan->step_count);
+        assert_int_equal(json_array_size(json_object_get(root, "landlock")), plan->grant_count);
+        json_array_foreach(json_object_get(root, "clauses"), i, item)
+        {
+                assert_string_equal(json_string_value(json_object_get(item, "clause")),
+                                    plan->clauses[i].name);
+                assert_int_equal(is_true(item, "enforced"), plan_is_held(plan, i));
+                assert_int_equal(json_is_null(json_object_get(item, "reason")), !plan->clauses[i].reason);
+        }
+        json_array_foreach(json_object_get(root, "steps"), i, item)
+        {
+                assert_string_equal(json_string_value(json_object_get(item, "step")),
+                                    plan_op_name(plan->steps[i].op));
+        }
+        json_array_foreach(json_object_get(root, "landlock"), i, item)
+        {
+                assert_string_equal(json_string_value(json_object_get(item, "path")), plan->grants[i].path);
+                assert_int_equal(is_true(item, "read"), !!(plan->grants[i].rights & GRANT_READ));
+                assert_int_equal(is_true(item, "write"), !!(plan->grants[i].rights & GRANT_WRITE));
+                assert_int_equal(is_true(item, "execute"), !!(plan->grants[i].rights & GRANT_EXECUTE));
+        }
+        json_decref(root);
+        free(text);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+/* ---- the doctor's report -------------------------------------------------------------------------------- */
+
+static void a_host_without_what_is_required_is_not_ready_and_says_so(void **state)
+{
+        abatis_host host = able;
+        char *text = NULL, *json = NULL;
+
+        (void)state;
+        host.finding_count = 2;
+        host.findings[0] = (struct host_finding){ "seccomp", true, true, "a filter was loaded" };
+        host.findings[1] = (struct host_finding){ "bubblewrap", false, false, "not \"needed\"\n" };
+        assert_true(host_is_ready(&host));
+        host.findings[0].is_available = false;
+        assert_false(host_is_ready(&host));
+        assert_int_equal(host_print(&host, ABATIS_TEXT, &text, NULL), 0);
+        assert_non_null(strstr(text, "6.18.0"));
+        assert_non_null(strstr(text, "NO  seccomp"));
+        assert_non_null(strstr(text, "no  bubblewrap"));
+        assert_non_null(strstr(text, "cannot hold"));
+        assert_int_equal(host_print(&host, ABATIS_JSON, &json, NULL), 0);
+        assert_non_null(strstr(json, "\"ready\": false"));
+        assert_non_null(strstr(json, "\\\"needed\\\"\\n"));
+        free(text);
+        free(json);
+        host.findings[0].is_available = true;
+        host.namespaces = NAMESPACES_NONE;
+        assert_false(host_is_ready(&host));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -434,6 +513,8 @@ int main(void)
                 POLICY_TEST(a_denied_path_behind_a_replaceable_link_is_refused_by_name),
                 POLICY_TEST(every_ancestor_of_a_hidden_path_below_a_writable_tree_is_pinned),
                 POLICY_TEST(what_was_compiled_can_be_printed_both_ways),
+                POLICY_TEST(a_plan_in_json_says_what_the_plan_says),
+                cmocka_unit_test(a_host_without_what_is_required_is_not_ready_and_says_so),
         };
 
         return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

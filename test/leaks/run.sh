@@ -1,0 +1,43 @@
+#!/bin/bash
+# run.sh: the ways a run can end, each under LeakSanitizer: what valgrind cannot follow because of clone3.
+#
+#   BUILD=build-sanitize test/leaks/run.sh        (a build with -Db_sanitize=address)
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+ABATIS=${ABATIS:-${BUILD:-build-sanitize}/abatis}
+scratch=$(mktemp -d /var/tmp/abatis-leaks.XXXXXX)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+export ASAN_OPTIONS=detect_leaks=1:exitcode=99
+
+leaks_nothing() { # NAME EXPECTED-EXIT ARGUMENT...
+        local name=$1 expected=$2 code
+        shift 2
+        "$ABATIS" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+        code=$?
+        if [ $code = "$expected" ] && ! grep -q Sanitizer "$scratch/err"; then
+                echo "ok $name"
+                passed=$((passed + 1))
+        else
+                echo "not ok $name - exit $code: $(grep -m1 -E 'Sanitizer|abatis:' "$scratch/err")"
+                failed=$((failed + 1))
+        fi
+}
+
+mkdir "$scratch/ws"
+at=(run --workspace "$scratch/ws")
+nm "$ABATIS" 2>/dev/null | grep -q __asan_init || { echo "not ok build_has_the_sanitizer - $ABATIS has not"; failed=1; }
+leaks_nothing a_run_leaks_nothing 0 "${at[@]}" -- true
+leaks_nothing a_failing_command_leaks_nothing 3 "${at[@]}" -- sh -c 'exit 3'
+leaks_nothing captured_output_leaks_nothing 0 "${at[@]}" --json -- seq 20000
+leaks_nothing passed_on_output_leaks_nothing 0 "${at[@]}" --max-output 100 -- seq 20000
+leaks_nothing a_timeout_leaks_nothing 124 "${at[@]}" --timeout 200ms -- sleep 9
+leaks_nothing a_missing_program_leaks_nothing 127 "${at[@]}" -- ./missing
+leaks_nothing a_refused_clause_leaks_nothing 125 "${at[@]}" --net list -- true
+leaks_nothing a_bad_rule_leaks_nothing 125 "${at[@]}" --deny relative -- true
+leaks_nothing an_avoided_path_leaks_nothing 0 "${at[@]}" --deny "$scratch/later" -- true
+leaks_nothing a_new_root_leaks_nothing 0 run --preset strict --workspace "$scratch/ws" -- true
+leaks_nothing explain_leaks_nothing 0 explain --workspace "$scratch/ws" --json
+leaks_nothing doctor_leaks_nothing 0 doctor
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
