@@ -7,7 +7,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 mapfile -t c_files < <(git ls-files '*.c' '*.h')
 mapfile -t sources < <(git ls-files 'src/*.c')
-mapfile -t scripts < <(git ls-files '*.sh' '.ci/run')
+mapfile -t scripts < <(git ls-files '*.sh' '.ci/run' 'completions/*.bash')
 
 echo "== clang-format"
 clang-format --dry-run --Werror "${c_files[@]}"

@@ -91,7 +91,7 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         add_clause(plan, CLAUSE_ENVIRONMENT, PLAN_NO_INDEX, "environment", "");
         for (size_t i = 0; i < LIMIT_COUNT; i++)
                 if (policy->limits[i])
-                        add_clause(plan, CLAUSE_LIMIT, i, "limits", limit_name((enum limit)i));
+                        add_clause(plan, CLAUSE_LIMIT, i, limit_key((enum limit)i), "");
 }
 
 struct plan *plan_new(const abatis_policy *policy, const char *backend)

@@ -42,16 +42,16 @@ const char *network_mode_name(enum network_mode mode)
         return "?";
 }
 
-const char *limit_name(enum limit limit)
+const char *limit_key(enum limit limit)
 {
         static const char *const names[LIMIT_COUNT] = {
-                [LIMIT_TIMEOUT] = "timeout",
-                [LIMIT_OUTPUT] = "output",
-                [LIMIT_OPEN_FILES] = "open_files",
-                [LIMIT_FILE_SIZE] = "file_size",
-                [LIMIT_PROCESSES] = "processes",
-                [LIMIT_MEMORY] = "memory",
-                [LIMIT_CPU] = "cpu",
+                [LIMIT_TIMEOUT] = "limits.timeout",
+                [LIMIT_OUTPUT] = "limits.output",
+                [LIMIT_OPEN_FILES] = "limits.open_files",
+                [LIMIT_FILE_SIZE] = "limits.file_size",
+                [LIMIT_PROCESSES] = "limits.processes",
+                [LIMIT_MEMORY] = "limits.memory",
+                [LIMIT_CPU] = "limits.cpu",
         };
 
         return names[limit];

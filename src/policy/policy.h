@@ -79,6 +79,6 @@ bool environment_is_secret(const char *name, size_t length);
 
 const char *rule_kind_name(enum rule_kind kind);
 const char *network_mode_name(enum network_mode mode);
-const char *limit_name(enum limit limit);
+const char *limit_key(enum limit limit);
 
 #endif
