@@ -29,7 +29,7 @@ test_json_has_every_clause_with_its_mechanisms_and_the_steps_in_order() {
         succeeds "$ABATIS" explain --json --deny "$W/secret" --protect "$W/kept" --timeout 30s -- true
         json_is "$T/out" 'r["preset"] == "dev" and r["workspace"].endswith("/ws") and r["backend"] == "native"'
         json_is "$T/out" 'all(c["enforced"] is True and c["by"] and c["clause"] for c in r["clauses"])'
-        json_is "$T/out" '{"filesystem.write", "network.mode deny", "process.privacy", "environment", "limits timeout"}
+        json_is "$T/out" '{"filesystem.write", "network.mode deny", "process.privacy", "environment", "limits.timeout"}
                 <= {c["clause"] for c in r["clauses"]}'
         json_is "$T/out" 'sum(c["clause"].startswith("filesystem.deny ") and c["clause"].endswith("/secret")
                 for c in r["clauses"]) == 1'

@@ -83,13 +83,13 @@ static void everything_that_was_promised_is_a_clause(void **state)
                                              "process.kernel",
                                              "process.descriptors",
                                              "environment",
-                                             "limits timeout",
-                                             "limits output",
-                                             "limits open_files",
-                                             "limits file_size",
-                                             "limits processes",
-                                             "limits memory",
-                                             "limits cpu" };
+                                             "limits.timeout",
+                                             "limits.output",
+                                             "limits.open_files",
+                                             "limits.file_size",
+                                             "limits.processes",
+                                             "limits.memory",
+                                             "limits.cpu" };
         abatis_policy *policy = policy_with_everything();
         struct plan *plan = plan_new(policy, "test");
         char name[512];
@@ -315,7 +315,7 @@ static void what_this_version_cannot_do_is_refused_by_name(void **state)
                 char clause[64];
 
                 assert_int_equal(compile_with(&able, "dev", key, cases[i][1]), ABATIS_E_UNENFORCEABLE);
-                snprintf(clause, sizeof(clause), "%s%s", !strncmp(key, "limits", 6) ? "limits " : "",
+                snprintf(clause, sizeof(clause), "%s%s", !strncmp(key, "limits", 6) ? "limits." : "",
                          !strncmp(key, "limits", 6) ? key + 7 : key);
                 if (strncmp(check_text, clause, strlen(clause)) != 0)
                         fail_msg("'%s' does not start with '%s'", check_text, clause);
@@ -331,7 +331,7 @@ static void counting_processes_needs_a_user_namespace(void **state)
         root.uid = root.gid = 0;
         assert_int_equal(compile_with(&able, "dev", "limits.processes", "9"), 0);
         assert_int_equal(compile_with(&root, "dev", "limits.processes", "9"), ABATIS_E_UNENFORCEABLE);
-        assert_non_null(strstr(check_text, "limits processes"));
+        assert_non_null(strstr(check_text, "limits.processes"));
         assert_int_equal(compile_with(&root, "dev", "limits.open_files", "9"), 0);
 }
 
