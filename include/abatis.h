@@ -58,6 +58,8 @@ typedef struct abatis_policy_options {
         const char *workspace; /* the directory the command works in; NULL is the working directory */
         const char *data;      /* the agent's own data directory, or NULL */
         const char *config;    /* an agent's configuration file outside the data directory, or NULL */
+        const char
+                *program; /* the caller's own executable, protected if it lies in a writable tree, or NULL */
 } abatis_policy_options;
 
 ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,

@@ -227,6 +227,7 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
 int flags_parse(char **argv, unsigned takes, struct flags *out)
 {
         *out = (struct flags){ .policy.size = sizeof(out->policy), .result_fd = -1 };
+        out->policy.program = (const char *)getauxval(AT_EXECFN);
         for (; *argv && **argv == '-' && strcmp(*argv, "-"); argv++) {
                 size_t length = strcspn(*argv, "=");
                 bool is_joined = (*argv)[length];
@@ -258,27 +259,10 @@ void flags_done(struct flags *flags)
         free(flags->settings);
 }
 
-/* A command that could replace abatis would run without it the next time. */
-static int protect_itself(abatis_policy *policy)
-{
-        const char *name = (const char *)getauxval(AT_EXECFN);
-        char *path = name ? realpath(name, NULL) : NULL, *rule;
-        abatis_error err;
-        int allowed = 0, r = 0;
-
-        if (path && !abatis_policy_check(policy, ABATIS_WRITE, path, &allowed, &rule, NULL))
-                free(rule);
-        if (allowed && abatis_policy_set(policy, "filesystem.protect", path, &err) < 0)
-                r = fail(&err);
-        free(path);
-        return r;
-}
-
 int flags_make_policy(const struct flags *flags, abatis_policy **out)
 {
         abatis_policy *policy;
         abatis_error err;
-        int r;
 
         if (abatis_policy_new(&flags->policy, &policy, &err) < 0)
                 return fail(&err);
@@ -289,11 +273,6 @@ int flags_make_policy(const struct flags *flags, abatis_policy **out)
                         abatis_policy_free(policy);
                         return complain("%s: %s", setting->flag, strstr(err.message, ": ") + 2);
                 }
-        }
-        r = protect_itself(policy);
-        if (r) {
-                abatis_policy_free(policy);
-                return r;
         }
         *out = policy;
         return 0;

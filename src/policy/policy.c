@@ -298,6 +298,7 @@ void abatis_policy_free(abatis_policy *policy)
                 rule_done(&policy->rules[i]);
         free(policy->rules);
         free(policy->workspace);
+        free(policy->program);
         free(policy->homes[0]);
         free(policy->homes[1]);
         strings_done(&policy->connect);
@@ -324,6 +325,16 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
                 if (r < 0)
                         return r;
                 policy->denies_control_sockets = true;
+        }
+        if (policy->program) {
+                bool is_allowed;
+                int r;
+
+                /* A command that could replace it would run without a sandbox the next time. */
+                policy_decide(policy, ABATIS_WRITE, policy->program, &is_allowed);
+                r = is_allowed ? policy_add_rule(policy, RULE_PROTECT, policy->program, "itself", err) : 0;
+                if (r < 0)
+                        return r;
         }
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];

@@ -536,6 +536,11 @@ int preset_apply(abatis_policy *policy, const abatis_policy_options *options, ab
                               err);
         if (!r && !policy->workspace[1] && preset->writes_workspace)
                 r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");
+        if (!r && options->program) {
+                policy->program = realpath(options->program, NULL);
+                if (!policy->program && errno == ENOMEM)
+                        r = error_memory(err);
+        }
         if (!r)
                 r = find_homes(policy, err);
         if (!r && !preset->reads_all)

@@ -62,7 +62,7 @@ test_explain_says_what_best_effort_leaves_out() {
         succeeds "$ABATIS" explain --best-effort --memory 1GiB -- true
         grep -i 'memory' "$T/out" | grep -qi 'not enforced' || fail "$(grep -i memory "$T/out")"
         succeeds "$ABATIS" explain --json --best-effort --memory 1GiB -- true
-        json_is "$T/out" '[c["clause"] for c in r["clauses"] if not c["enforced"]] == ["limits memory"]
+        json_is "$T/out" '[c["clause"] for c in r["clauses"] if not c["enforced"]] == ["limits.memory"]
                 and all(c["reason"] for c in r["clauses"] if not c["enforced"])'
         succeeds "$ABATIS" run --json --best-effort --memory 1GiB -- true
         json_is "$T/out" '"memory" in str(r["not_enforced"]) and "memory" not in str(r["enforced"])'
