@@ -38,6 +38,7 @@ struct abatis_policy {
         bool denies_control_sockets; /* policy_finish() has seen to it */
         const char *preset;          /* static */
         char *workspace;             /* owned: real */
+        char *program;               /* owned: real; what the command must not replace, or NULL */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
         struct rule *rules; /* owned */
         size_t rule_count;
