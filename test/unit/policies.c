@@ -41,7 +41,7 @@ int policies_teardown(void **state)
 static int make_policy(const char *preset, const char *workspace, const char *data, const char *config,
                        abatis_policy **out, abatis_error *err)
 {
-        const abatis_policy_options options = { sizeof(options), preset, workspace, data, config };
+        const abatis_policy_options options = { sizeof(options), preset, workspace, data, config, NULL };
 
         return abatis_policy_new(&options, out, err);
 }
