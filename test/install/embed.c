@@ -51,7 +51,9 @@ static bool report(const char *name, bool is_right, const char *format, ...)
 /* A sandbox over the workspace with these settings: keys and values in turn, ended by NULL. */
 static abatis_sandbox *open_sandbox(const char *const *settings)
 {
-        const abatis_policy_options policy_options = { sizeof(policy_options), "dev", workspace, NULL, NULL };
+        const abatis_policy_options policy_options = { .size = sizeof(policy_options),
+                                                       .preset = "dev",
+                                                       .workspace = workspace };
         const abatis_sandbox_options sandbox_options = { sizeof(sandbox_options), 0 };
         abatis_sandbox *sandbox = NULL;
         abatis_policy *policy = NULL;
@@ -372,10 +374,12 @@ static void test_threads(void)
 /* Everything that can fail, made to fail without an error struct; the codes say what the structs would have. */
 static void test_failures_without_error_struct(void)
 {
-        const abatis_policy_options bad_preset = { sizeof(bad_preset), "nope", workspace, NULL, NULL };
-        const abatis_policy_options bad_workspace = { sizeof(bad_workspace), NULL, "/no/such/place", NULL,
-                                                      NULL };
-        const abatis_policy_options good = { sizeof(good), NULL, workspace, NULL, NULL };
+        const abatis_policy_options bad_preset = { .size = sizeof(bad_preset),
+                                                   .preset = "nope",
+                                                   .workspace = workspace };
+        const abatis_policy_options bad_workspace = { .size = sizeof(bad_workspace),
+                                                      .workspace = "/no/such/place" };
+        const abatis_policy_options good = { .size = sizeof(good), .workspace = workspace };
         const abatis_sandbox_options options = { sizeof(options), 0 }, no_size = { 0, 0 };
         const char *const nothing[] = { NULL }, *const missing[] = { "no-such-program", NULL },
                           *const directory[] = { "/usr", NULL };
