@@ -1,8 +1,9 @@
 /* filter_linux.c: the seccomp filter as a balanced tree over ranges of system call numbers.
  *
- * The kernel evaluates a new filter once for every system call number, so loading costs what one decision walks: a
- * tree of ranges needs seven comparisons where a list needs a hundred. Everything here is decided on values; nothing
- * that a pointer leads to is looked at, since the caller could change it afterwards. */
+ * The kernel compiles a new filter and evaluates it once for every system call number, so loading costs its length and
+ * what one decision walks: a tree of ranges needs seven comparisons where a list needs a hundred, and what several
+ * ranges lead to is written once. Everything here is decided on values; nothing that a pointer leads to is looked at,
+ * since the caller could change it afterwards. */
 #define _GNU_SOURCE
 #include "run/filter_linux.h"
 
@@ -40,6 +41,7 @@ enum verdict {
         CHECK_MODE_2,
         CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
         CHECK_OPEN_2,
+        VERDICT_COUNT,
 };
 
 struct entry {
@@ -124,7 +126,7 @@ static const struct entry entries[] = {
         { SYS_fchmodat, CHECK_MODE_2 },
         { 452 /* fchmodat2 */, CHECK_MODE_2 },
         { SYS_mknodat, CHECK_MODE_2 },
-        { SYS_openat, CHECK_OPEN_2 },
+        /* openat: asked before the tree, see filter_build */
         { 437 /* openat2: its mode lies in memory */, ABSENT },
 #ifdef SYS_open
         { SYS_open, CHECK_OPEN_1 },
@@ -146,9 +148,17 @@ struct range {
         enum verdict verdict;
 };
 
+struct jump {
+        unsigned short at; /* the comparison */
+        bool if_true;
+        enum verdict verdict;
+};
+
 struct builder {
         struct filter *filter;
         enum network_mode network;
+        struct jump jumps[FILTER_MAX];
+        size_t jump_count;
         bool is_full;
 };
 
@@ -161,6 +171,20 @@ static void emit(struct builder *builder, unsigned short code, unsigned k, unsig
                 return;
         }
         filter->code[filter->length++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+/* A conditional jump reaches 255 instructions far. */
+static void set_jump(struct builder *builder, size_t at, bool if_true, size_t target)
+{
+        struct sock_filter *instruction = &builder->filter->code[at];
+        size_t distance = target - at - 1;
+
+        if (distance > 255)
+                builder->is_full = true;
+        else if (if_true)
+                instruction->jt = (unsigned char)distance;
+        else
+                instruction->jf = (unsigned char)distance;
 }
 
 static void emit_return(struct builder *builder, unsigned value)
@@ -328,33 +352,68 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
         case CHECK_OPEN_2:
                 emit_open(builder, 2);
                 return;
+        case VERDICT_COUNT:
+                return;
         }
 }
 
-/* Numbers at or above the middle range's start jump over the lower half; a conditional jump reaches 255 only. */
+/* A comparison that one outcome of leads to a verdict, whose code is not written yet. */
+static void jump_to_verdict(struct builder *builder, size_t at, bool if_true, enum verdict verdict)
+{
+        builder->jumps[builder->jump_count++] = (struct jump){ (unsigned short)at, if_true, verdict };
+}
+
+/* The first range of the upper half: about as many numbers lie below it as above, since the kernel tries them all. */
+static size_t find_middle(const struct range *ranges, size_t count)
+{
+        unsigned half = (ranges[0].start + ranges[count - 1].start + 1) / 2;
+        size_t middle = 1;
+
+        while (middle < count - 1 && ranges[middle].start < half)
+                middle++;
+        /* The boundary on the other side may be nearer. */
+        if (middle > 1 && half - ranges[middle - 1].start < ranges[middle].start - half)
+                middle--;
+        return middle;
+}
+
+/* Every comparison is one instruction: below the middle range's start it goes on with the next one, from there on it
+ * jumps over the lower half. A half of one range jumps to its verdict. */
 static void emit_tree(struct builder *builder, const struct range *ranges, size_t count)
 {
-        size_t middle = count / 2, test, jump;
+        size_t middle = find_middle(ranges, count), at = builder->filter->length;
 
-        if (count == 1) {
-                emit_verdict(builder, ranges->verdict);
-                return;
-        }
-        test = builder->filter->length;
-        emit(builder, BPF_JMP | BPF_JGE | BPF_K, ranges[middle].start, 0, 1);
-        jump = builder->filter->length;
-        emit(builder, BPF_JMP | BPF_JA, 0, 0, 0);
-        emit_tree(builder, ranges, middle);
+        emit(builder, BPF_JMP | BPF_JGE | BPF_K, ranges[middle].start, 0, 0);
         if (builder->is_full)
                 return;
-        if (builder->filter->length - jump - 1 <= 254) {
-                /* Near enough: the test jumps itself, past the unused long jump. */
-                builder->filter->code[test].jt = (unsigned char)(builder->filter->length - test - 1);
-                builder->filter->code[test].jf = 1;
-        } else {
-                builder->filter->code[jump].k = (unsigned)(builder->filter->length - jump - 1);
+        if (middle == 1)
+                jump_to_verdict(builder, at, false, ranges[0].verdict);
+        else
+                emit_tree(builder, ranges, middle);
+        if (count - middle == 1) {
+                jump_to_verdict(builder, at, true, ranges[middle].verdict);
+                return;
         }
+        set_jump(builder, at, true, builder->filter->length);
         emit_tree(builder, ranges + middle, count - middle);
+}
+
+/* Each verdict that something leads to is written once, behind the tree. */
+static void emit_verdicts(struct builder *builder)
+{
+        for (enum verdict verdict = 0; verdict < VERDICT_COUNT; verdict++) {
+                size_t start = builder->filter->length;
+                bool is_used = false;
+
+                for (size_t i = 0; i < builder->jump_count; i++) {
+                        if (builder->jumps[i].verdict != verdict)
+                                continue;
+                        set_jump(builder, builder->jumps[i].at, builder->jumps[i].if_true, start);
+                        is_used = true;
+                }
+                if (is_used)
+                        emit_verdict(builder, verdict);
+        }
 }
 
 /* Neighbours with the same verdict share a range. */
@@ -373,16 +432,25 @@ static size_t make_ranges(struct range *ranges)
 
 int filter_build(enum network_mode network, struct filter *filter, abatis_error *err)
 {
-        struct builder builder = { .filter = filter, .network = network };
+        struct builder builder;
         struct range ranges[2 * ENTRY_COUNT + 1];
         size_t count = make_ranges(ranges);
 
+        /* Not all of it: the list of jumps is long. */
+        builder.filter = filter;
+        builder.network = network;
+        builder.jump_count = 0;
+        builder.is_full = false;
         filter->length = 0;
         emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
         emit(&builder, BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0);
         emit_return(&builder, SECCOMP_RET_ERRNO | ENOSYS);
         emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+        /* Asked first: the kernel keeps no answer for a call whose arguments count, and this one is made all the time. */
+        emit(&builder, BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 0);
+        jump_to_verdict(&builder, filter->length - 1, true, CHECK_OPEN_2);
         emit_tree(&builder, ranges, count);
+        emit_verdicts(&builder);
         if (builder.is_full)
                 return error_set(err, ABATIS_E_SYSTEM, "the system call filter is too long");
         return 0;

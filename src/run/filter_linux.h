@@ -7,7 +7,7 @@
 
 #include "policy/policy.h"
 
-enum { FILTER_MAX = 512 };
+enum { FILTER_MAX = 256 }; /* a conditional jump reaches no further */
 
 struct filter {
         struct sock_filter code[FILTER_MAX];
