@@ -16,10 +16,14 @@ struct path_facts {
         struct strings links; /* where symbolic links stood on the way: real parent + name */
 };
 
+/* `mode` as stat() tells it. */
+enum path_kind path_kind_of(unsigned mode);
 /* True when `path` is `directory` or lies below it: /binaries is not below /bin. Both absolute and clean. */
 bool path_is_below(const char *path, const char *directory);
 /* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative, climbing and unprintable ones. */
 int path_clean(const char *path, char **out, abatis_error *err);
+/* Like realpath(): no link in what is returned, which is owned by the caller, or NULL with errno. */
+char *path_real(const char *path);
 /* "directory/name", owned by the caller, or NULL. */
 char *path_join(const char *directory, const char *name);
 

@@ -1,82 +1,117 @@
 /* environment.c: the environment a command gets: everything but what looks like a secret or steers the loader. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "policy/policy.h"
 
-/* Matched without regard to case. A `*` at the beginning or the end stands for any run of characters. */
-static const char *const filtered[] = {
-        "*API_KEY*",
-        "*APIKEY*",
-        "*_KEY",
-        "*_KEYS",
-        "*TOKEN",
-        "*_TOKENS",
-        "*_TOKEN_*",
-        "TOKEN_*",
-        "*AUTHTOKEN*",
-        "*SECRET*",
-        "*PASSWORD*",
-        "*PASSWD*",
-        "*PASSPHRASE*",
-        "*PASS",
-        "*_PWD",
-        "*CREDENTIAL*",
-        "*PRIVATE_KEY*",
-        "*ACCESS_KEY*",
-        "*_KEY_*",
-        "*_AUTH",
-        "*_COOKIE",
-        "*_PAT",
-        "*_JWT",
-        "*_SK",
-        "*_PEM",
-        "AWS_*",
-        "AZURE_*",
-        "GH_*",
-        "VAULT_*",
-        "KUBECONFIG",
-        "DOCKER_HOST",
-        "DOCKER_AUTH_CONFIG",
-        "*DATABASE_URL",
-        "*_DSN",
-        "*CONNECTION_STRING*",
-        "*WEBHOOK*",
-        /* ways to somebody else's process */
-        "SSH_AUTH_SOCK",
-        "SSH_AGENT_PID",
-        "GPG_AGENT_INFO",
-        "DBUS_*",
-        "XDG_RUNTIME_DIR",
-        "GNOME_KEYRING_*",
-        "XAUTHORITY",
-        /* what steers the loader or a shell before its first line */
-        "LD_*",
-        "GCONV_PATH",
-        "BASH_ENV",
-        "ENV",
-        "BASH_FUNC_*",
-        "GLIBC_TUNABLES",
+/* Where in a name, which is in upper case by then, the text stands. */
+enum position { WHOLE, BEGINNING, END, ANYWHERE };
+
+struct pattern {
+        enum position position;
+        size_t length; /* counted by the compiler: a launch compares all of them with every variable */
+        const char *text;
 };
 
-/* `name` is in upper case. */
-static bool matches(const char *pattern, const char *name, size_t length)
-{
-        bool is_open_before = *pattern == '*';
-        size_t wanted = strlen(pattern += is_open_before);
-        bool is_open_after = pattern[wanted - 1] == '*';
+#define IS(text)                              \
+        {                                     \
+                WHOLE, sizeof(text) - 1, text \
+        }
+#define STARTS(text)                              \
+        {                                         \
+                BEGINNING, sizeof(text) - 1, text \
+        }
+#define ENDS(text)                          \
+        {                                   \
+                END, sizeof(text) - 1, text \
+        }
+#define HAS(text)                                \
+        {                                        \
+                ANYWHERE, sizeof(text) - 1, text \
+        }
 
-        wanted -= is_open_after;
-        if (length < wanted)
+static const struct pattern filtered[] = {
+        HAS("API_KEY"),
+        HAS("APIKEY"),
+        ENDS("_KEY"),
+        ENDS("_KEYS"),
+        ENDS("TOKEN"),
+        ENDS("_TOKENS"),
+        HAS("_TOKEN_"),
+        STARTS("TOKEN_"),
+        HAS("AUTHTOKEN"),
+        HAS("SECRET"),
+        HAS("PASSWORD"),
+        HAS("PASSWD"),
+        HAS("PASSPHRASE"),
+        ENDS("PASS"),
+        ENDS("_PWD"),
+        HAS("CREDENTIAL"),
+        HAS("PRIVATE_KEY"),
+        HAS("ACCESS_KEY"),
+        HAS("_KEY_"),
+        ENDS("_AUTH"),
+        ENDS("_COOKIE"),
+        ENDS("_PAT"),
+        ENDS("_JWT"),
+        ENDS("_SK"),
+        ENDS("_PEM"),
+        STARTS("AWS_"),
+        STARTS("AZURE_"),
+        STARTS("GH_"),
+        STARTS("VAULT_"),
+        IS("KUBECONFIG"),
+        IS("DOCKER_HOST"),
+        IS("DOCKER_AUTH_CONFIG"),
+        ENDS("DATABASE_URL"),
+        ENDS("_DSN"),
+        HAS("CONNECTION_STRING"),
+        HAS("WEBHOOK"),
+        /* ways to somebody else's process */
+        IS("SSH_AUTH_SOCK"),
+        IS("SSH_AGENT_PID"),
+        IS("GPG_AGENT_INFO"),
+        STARTS("DBUS_"),
+        IS("XDG_RUNTIME_DIR"),
+        STARTS("GNOME_KEYRING_"),
+        IS("XAUTHORITY"),
+        /* what steers the loader or a shell before its first line */
+        STARTS("LD_"),
+        IS("GCONV_PATH"),
+        IS("BASH_ENV"),
+        IS("ENV"),
+        STARTS("BASH_FUNC_"),
+        IS("GLIBC_TUNABLES"),
+};
+
+/* memmem() prepares itself for long texts each time. */
+static bool contains(const char *name, size_t length, const struct pattern *pattern)
+{
+        const char *last = name + length - pattern->length;
+
+        for (; name <= last; name++)
+                if (*name == *pattern->text && !memcmp(name, pattern->text, pattern->length))
+                        return true;
+        return false;
+}
+
+static bool matches(const struct pattern *pattern, const char *name, size_t length)
+{
+        if (length < pattern->length)
                 return false;
-        if (is_open_before && is_open_after)
-                return memmem(name, length, pattern, wanted);
-        if (!is_open_before && !is_open_after && length != wanted)
-                return false;
-        return !memcmp(is_open_before ? name + length - wanted : name, pattern, wanted);
+        switch (pattern->position) {
+        case WHOLE:
+                return length == pattern->length && !memcmp(name, pattern->text, length);
+        case BEGINNING:
+                return !memcmp(name, pattern->text, pattern->length);
+        case END:
+                return !memcmp(name + length - pattern->length, pattern->text, pattern->length);
+        case ANYWHERE:
+                return contains(name, length, pattern);
+        }
+        return true;
 }
 
 bool environment_is_secret(const char *name, size_t length)
@@ -87,9 +122,9 @@ bool environment_is_secret(const char *name, size_t length)
         if (length > sizeof(upper))
                 return true;
         for (size_t i = 0; i < length; i++)
-                upper[i] = (char)toupper((unsigned char)name[i]);
+                upper[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
         for (size_t i = 0; i < sizeof(filtered) / sizeof(*filtered); i++)
-                if (matches(filtered[i], upper, length))
+                if (matches(&filtered[i], upper, length))
                         return true;
         return false;
 }

@@ -31,7 +31,7 @@ static int read_line(const char *path, char **out, abatis_error *err)
 /* Resolves a path that need not exist: *out then stays NULL. */
 static int resolve(const char *path, char **out, abatis_error *err)
 {
-        *out = realpath(path, NULL);
+        *out = path_real(path);
         return !*out && errno == ENOMEM ? error_memory(err) : 0;
 }
 

@@ -108,6 +108,24 @@ int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path
         return 0;
 }
 
+int policy_add_examined(abatis_policy *policy, enum rule_kind kind, const char *path, enum path_kind found,
+                        const char *origin, abatis_error *err)
+{
+        struct rule rule = { .kind = kind, .origin = origin, .facts.kind = found };
+        int r = make_room(policy, err);
+
+        if (r < 0)
+                return r;
+        rule.path = strdup(path);
+        rule.facts.real = strdup(path);
+        if (!rule.path || !rule.facts.real) {
+                rule_done(&rule);
+                return error_memory(err);
+        }
+        policy->rules[policy->rule_count++] = rule;
+        return 0;
+}
+
 /* What opens the policy must not open more than it says. */
 static int check_opening(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
 {

@@ -55,6 +55,9 @@ struct abatis_policy {
 /* Resolves the path and adds a rule; a path that cannot be examined is an error. */
 int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path, const char *origin,
                     abatis_error *err);
+/* The same for a clean path without a link in it that the caller has just examined. */
+int policy_add_examined(abatis_policy *policy, enum rule_kind kind, const char *path, enum path_kind found,
+                        const char *origin, abatis_error *err);
 /* Adds what follows from the whole and refuses what contradicts itself; to be called after the last change, harmless
  * to call again. */
 int policy_finish(abatis_policy *policy, abatis_error *err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -38,10 +39,8 @@ static const char *const home_secrets[] = {
         ".terraformrc",
         ".databrickscfg",
         ".snowflake",
-        ".config/containers/auth.json",
         /* forges, registries, databases */
         ".git-credentials",
-        ".config/git/credentials",
         ".npmrc",
         ".yarnrc.yml",
         ".pypirc",
@@ -52,7 +51,6 @@ static const char *const home_secrets[] = {
         ".m2/settings-security.xml",
         ".gradle/gradle.properties",
         ".composer/auth.json",
-        ".config/composer/auth.json",
         ".nuget/NuGet",
         ".pgpass",
         ".my.cnf",
@@ -115,6 +113,9 @@ static const char *const config_secrets[] = {
         "goose",
         "opencode",
         "openai",
+        "containers/auth.json",
+        "git/credentials",
+        "composer/auth.json",
         NULL,
 };
 
@@ -125,10 +126,11 @@ static const char *const share_secrets[] = {
 static const struct secret_group {
         const char *directory; /* below home, or "" */
         const char *const *names;
+        bool is_listed; /* cheaper than to ask for each name */
 } secret_groups[] = {
-        { "", home_secrets },
-        { ".config", config_secrets },
-        { ".local/share", share_secrets },
+        { "", home_secrets, true },
+        { ".config", config_secrets, true },
+        { ".local/share", share_secrets, false },
 };
 
 /* Root owns these and needs no capability to read them; for anybody else the file modes already refuse. */
@@ -217,16 +219,25 @@ static const struct preset *find_preset(const char *name)
         return NULL;
 }
 
-/* The home in one line of /etc/passwd if it is this user's, or NULL. It points into the line, which is taken apart. */
+/* The home in one line of /etc/passwd ("name:password:uid:gid:comment:home:shell") if it is this user's, or NULL. It
+ * points into the line, which is cut behind it. */
 static char *home_in_line(char *line, uid_t uid)
 {
-        char *fields[7] = { 0 };
+        char *at = line, *end;
 
-        for (size_t i = 0; i < COUNT(fields) && line; i++)
-                fields[i] = strsep(&line, ":");
-        if (!fields[6] || !*fields[2] || strtoul(fields[2], NULL, 10) != uid || *fields[5] != '/')
+        for (int field = 0; field < 5; field++) {
+                at = strchr(at, ':');
+                if (!at)
+                        return NULL;
+                at++;
+                if (field == 1 && (*at < '0' || *at > '9' || strtoul(at, &end, 10) != uid || *end != ':'))
+                        return NULL;
+        }
+        end = strchr(at, ':');
+        if (*at != '/' || !end)
                 return NULL;
-        return fields[5];
+        *end = '\0';
+        return at;
 }
 
 /* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
@@ -260,17 +271,19 @@ static int find_account_home(char **out, abatis_error *err)
         return home && !*out ? error_memory(err) : 0;
 }
 
-/* Resolves an option that names a directory; the result is owned. */
+/* Resolves an option that names a directory, or the working directory when it is NULL; the result is owned. */
 static int resolve_directory(const char *what, const char *path, char **out, abatis_error *err)
 {
-        OWN_FREE char *real = realpath(path, NULL);
+        OWN_FREE char *real = path ? path_real(path) : getcwd(NULL, 0);
         struct stat status;
 
+        if (!path)
+                path = ".";
         if (!real)
                 return error_os(err, errno, "%s '%s'", what, path);
         if (strchr(real, '\n'))
                 return error_set(err, ABATIS_E_INVALID, "%s '%s' has a newline in it", what, real);
-        if (stat(real, &status) < 0)
+        if (stat(path, &status) < 0)
                 return error_os(err, errno, "%s '%s'", what, path);
         if (!S_ISDIR(status.st_mode))
                 return error_set(err, ABATIS_E_INVALID, "%s '%s' is not a directory", what, path);
@@ -294,7 +307,7 @@ static int find_homes(abatis_policy *policy, abatis_error *err)
                 if (!candidates[i] || *candidates[i] != '/' ||
                     (i && candidates[0] && !strcmp(candidates[0], candidates[1])))
                         continue;
-                real = realpath(candidates[i], NULL);
+                real = path_real(candidates[i]);
                 if (!real && errno != ENOENT && errno != EACCES && errno != ENOTDIR)
                         return error_os(err, errno, "home directory '%s'", candidates[i]);
                 /* A home of "/" (system accounts) would turn every path into one below home. */
@@ -358,7 +371,7 @@ static int open_world(abatis_policy *policy, const char *origin, abatis_error *e
 /* Which classes of names, by hash, a directory has: a cheap "surely not" for most secrets, since one listing costs less
  * than a hundred lookups. */
 struct name_classes {
-        uint64_t bits[16];
+        uint64_t bits[64];
 };
 
 static unsigned name_class(const char *name)
@@ -367,7 +380,7 @@ static unsigned name_class(const char *name)
 
         for (; *name && *name != '/'; name++)
                 hash = hash * 33 + (unsigned char)*name;
-        return hash % (64 * 16);
+        return hash % (64 * 64);
 }
 
 /* False when the directory is too large to be worth it. */
@@ -378,11 +391,11 @@ static bool list_classes(int directory, struct name_classes *classes)
 
         memset(classes, 0, sizeof(*classes));
         for (int reads = 0; reads < 8; reads++) {
-                length = getdents64(directory, buffer, sizeof(buffer));
+                length = syscall(SYS_getdents64, directory, buffer, sizeof(buffer));
                 if (length <= 0)
                         return !length;
                 for (ssize_t at = 0; at < length;) {
-                        const struct dirent64 *entry = (const void *)(buffer + at);
+                        const struct dirent *entry = (const void *)(buffer + at);
                         unsigned class = name_class(entry->d_name);
 
                         classes->bits[class / 64] |= 1ull << class % 64;
@@ -399,40 +412,61 @@ static bool may_have(const struct name_classes *classes, const char *path)
         return classes->bits[class / 64] >> class % 64 & 1;
 }
 
-static int deny_if_exists(abatis_policy *policy, int directory, const char *path, const char *name,
+/* An open directory that secrets are looked for in. */
+struct place {
+        int fd;
+        const char *path;
+        bool is_real; /* no symbolic link in the path */
+};
+
+static int deny_if_exists(abatis_policy *policy, const struct place *place, const char *name,
                           const char *origin, abatis_error *err)
 {
         OWN_FREE char *joined = NULL;
         struct stat status;
 
-        if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (fstatat(place->fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
                 if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
                         return 0;
-                return error_os(err, errno, "cannot examine '%s/%s'", path, name);
+                return error_os(err, errno, "cannot examine '%s/%s'", place->path, name);
         }
-        joined = path_join(path, name);
-        return joined ? policy_add_rule(policy, RULE_DENY, joined, origin, err) : error_memory(err);
+        joined = path_join(place->path, name);
+        if (!joined)
+                return error_memory(err);
+        if (place->is_real && !S_ISLNK(status.st_mode) && !strchr(name, '/'))
+                return policy_add_examined(policy, RULE_DENY, joined, path_kind_of(status.st_mode), origin,
+                                           err);
+        return policy_add_rule(policy, RULE_DENY, joined, origin, err);
+}
+
+/* A directory that few secrets are looked for in, or that its owner cannot list, is searched by name. */
+static int open_group(const char *path, const struct secret_group *group)
+{
+        int fd = group->is_listed ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+        if (fd < 0 && (!group->is_listed || errno == EACCES))
+                fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return fd;
 }
 
 static int deny_group(abatis_policy *policy, const char *path, const struct secret_group *group,
                       const char *origin, abatis_error *err)
 {
-        OWN_FD int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        OWN_FD int directory = open_group(path, group);
+        struct place place = { .path = path, .is_real = !*group->directory };
         struct name_classes classes;
         bool is_listed;
         int r = 0;
 
-        /* A directory that its owner cannot list is still searched by name. */
-        if (directory < 0 && errno == EACCES)
-                directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (directory < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES
                                ? 0
                                : error_os(err, errno, "cannot open '%s'", path);
-        is_listed = list_classes(directory, &classes);
+        place.fd = directory;
+        is_listed = group->is_listed && list_classes(directory, &classes);
         for (const char *const *name = group->names; *name && !r; name++)
                 if (!is_listed || may_have(&classes, *name))
-                        r = deny_if_exists(policy, directory, path, *name, origin, err);
+                        r = deny_if_exists(policy, &place, *name, origin, err);
         return r;
 }
 
@@ -477,7 +511,7 @@ static int add_data_rules(abatis_policy *policy, const struct preset *preset,
         }
         if (!options->config)
                 return 0;
-        config = realpath(options->config, NULL);
+        config = path_real(options->config);
         if (!config)
                 return error_os(err, errno, "configuration file '%s'", options->config);
         return policy_add_rule(policy, RULE_DENY, config, preset->origin, err);
@@ -532,12 +566,11 @@ int preset_apply(abatis_policy *policy, const abatis_policy_options *options, ab
         policy->has_private_tmp = preset->has_private_tmp;
         policy->network = preset->network;
 
-        r = resolve_directory("workspace", options->workspace ? options->workspace : ".", &policy->workspace,
-                              err);
+        r = resolve_directory("workspace", options->workspace, &policy->workspace, err);
         if (!r && !policy->workspace[1] && preset->writes_workspace)
                 r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");
         if (!r && options->program) {
-                policy->program = realpath(options->program, NULL);
+                policy->program = path_real(options->program);
                 if (!policy->program && errno == ENOMEM)
                         r = error_memory(err);
         }
