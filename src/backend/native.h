@@ -1,0 +1,29 @@
+/* native.h: what the parts of the Linux backend share. */
+#ifndef BACKEND_NATIVE_H
+#define BACKEND_NATIVE_H
+
+#include "backend/backend.h"
+
+/* While one plan is made. */
+struct native {
+        const abatis_policy *policy;
+        const abatis_host *host;
+        struct plan *plan;
+        const struct rule *
+                *sorted; /* owned list of borrowed rules: by real path, so that parents come first */
+        size_t *step_of; /* owned: for each entry of `sorted`, the step that enforces it, or NO_STEP */
+        bool has_mounts;
+        bool has_landlock;
+};
+
+#define NO_STEP ((size_t)-1)
+
+bool native_is_in_private_tmp(const struct native *native, const char *path);
+bool native_has_step(const struct native *native, enum plan_op op, const char *path);
+
+/* native_holes.c: a step for each path that is denied or protected in a world that is open around it. */
+void native_add_holes(struct native *native);
+/* What needs no step of its own, because `op` holds it already. */
+void native_cover_unseen(struct native *native, enum plan_op op);
+
+#endif

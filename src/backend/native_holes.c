@@ -1,0 +1,247 @@
+/* native_holes.c: denied and protected paths: masks, read-only binds, pinned ancestors, and what can be held by none. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/native.h"
+
+static bool is_writable(const struct native *native, const char *path)
+{
+        bool is_allowed;
+
+        policy_decide(native->policy, ABATIS_WRITE, path, &is_allowed);
+        return is_allowed;
+}
+
+static bool is_granted(const struct native *native, const char *path)
+{
+        for (size_t i = 0; i < native->policy->rule_count; i++) {
+                const struct rule *rule = &native->policy->rules[i];
+
+                if (rule->kind != RULE_DENY && rule->kind != RULE_PROTECT &&
+                    path_is_below(path, rule->facts.real))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_in_write_rule(const struct native *native, const char *path)
+{
+        for (size_t i = 0; i < native->policy->rule_count; i++) {
+                const struct rule *rule = &native->policy->rules[i];
+
+                if (rule->kind == RULE_WRITE && path_is_below(path, rule->facts.real))
+                        return true;
+        }
+        return false;
+}
+
+/* Whether the host's own file at `path` can be seen inside at all, masks aside. */
+static bool is_in_view(const struct native *native, const char *path)
+{
+        return is_granted(native, path) ||
+               (native->policy->reads_all && !native_is_in_private_tmp(native, path));
+}
+
+static size_t rule_index(const struct native *native, const struct rule *rule)
+{
+        return (size_t)(rule - native->policy->rules);
+}
+
+/* A mask holds its own path, but whoever can rename an ancestor can rebuild the path without the mask. Mount points
+ * cannot be renamed, so every ancestor inside the writable tree becomes one. */
+static void pin_ancestors(struct native *native, const char *path)
+{
+        char *ancestor = strdup(path), *slash;
+
+        if (!ancestor) {
+                native->plan->has_failed = true;
+                return;
+        }
+        for (slash = strchr(ancestor + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = '\0';
+                if (is_writable(native, ancestor) && !native_has_step(native, PLAN_PIN, ancestor) &&
+                    !native_has_step(native, PLAN_WRITABLE, ancestor) &&
+                    !native_has_step(native, PLAN_PROTECT, ancestor))
+                        plan_step(native->plan, PLAN_PIN, ancestor, 0);
+                *slash = '/';
+        }
+        free(ancestor);
+}
+
+static bool parent_is_writable(const struct native *native, const char *path)
+{
+        char *parent = strdup(path), *slash = parent ? strrchr(parent, '/') : NULL;
+        bool result = true;
+
+        native->plan->has_failed |= !parent;
+        if (slash) {
+                slash[slash == parent] = '\0';
+                result = is_writable(native, parent);
+        }
+        free(parent);
+        return result;
+}
+
+/* A mount covers what a link leads to, never the link: whoever can replace it has the path. */
+static const char *replaceable_link(const struct native *native, const struct rule *rule)
+{
+        for (size_t i = 0; i < rule->facts.links.count; i++)
+                if (parent_is_writable(native, rule->facts.links.items[i]))
+                        return rule->facts.links.items[i];
+        return NULL;
+}
+
+static void avoid(struct native *native, const char *path)
+{
+        if (strings_add(&native->plan->avoided, path, NULL) < 0)
+                native->plan->has_failed = true;
+}
+
+static size_t hide_absent(struct native *native, const struct rule *rule)
+{
+        size_t index = rule_index(native, rule);
+        const char *real = rule->facts.real;
+
+        /* Below a private /tmp the mount point is made in our own tmpfs: nothing is left in the user's. */
+        if (!is_in_view(native, real) && native_is_in_private_tmp(native, real))
+                return plan_step(native->plan, PLAN_HIDE, real, PATH_ABSENT);
+        if (parent_is_writable(native, real)) {
+                plan_miss(
+                        native->plan, CLAUSE_DENY, index,
+                        "it does not exist and the command could create it; create it first, or pass --best-effort");
+                return NO_STEP;
+        }
+        if (!native->has_landlock) {
+                plan_miss(
+                        native->plan, CLAUSE_DENY, index,
+                        "it does not exist, and without Landlock it would be readable if somebody created it");
+                return NO_STEP;
+        }
+        avoid(native, real);
+        return NO_STEP;
+}
+
+static size_t hide(struct native *native, const struct rule *rule)
+{
+        const char *real = rule->facts.real, *link = replaceable_link(native, rule);
+
+        if (link) {
+                plan_miss(native->plan, CLAUSE_DENY, rule_index(native, rule),
+                          "'%s' is a symbolic link that the command could replace; deny what it points to",
+                          link);
+                return NO_STEP;
+        }
+        if (rule->facts.kind == PATH_ABSENT)
+                return hide_absent(native, rule);
+        pin_ancestors(native, real);
+        if (!is_in_view(native, real) && !native_is_in_private_tmp(native, real))
+                return NO_STEP; /* not in the new root: covered by its step */
+        /* A mask is lost when somebody outside replaces what it covers; Landlock then still refuses the newcomer. */
+        if (rule->covers_later && native->has_landlock && is_in_view(native, real) &&
+            !is_in_write_rule(native, real))
+                avoid(native, real);
+        return plan_step(native->plan, PLAN_HIDE, real,
+                         is_in_view(native, real) ? rule->facts.kind : PATH_ABSENT);
+}
+
+/* Where the command finds its own directory, not the host's. */
+static bool is_private_place(const struct native *native, const char *path)
+{
+        return (native_is_in_private_tmp(native, path) && !is_in_view(native, path)) ||
+               path_is_below(path, "/dev/shm") || path_is_below(path, "/dev/pts");
+}
+
+static size_t protect(struct native *native, const struct rule *rule)
+{
+        const char *real = rule->facts.real, *link = replaceable_link(native, rule);
+        size_t index = rule_index(native, rule);
+
+        if (link) {
+                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                          "'%s' is a symbolic link that the command could replace; protect what it points to",
+                          link);
+                return NO_STEP;
+        }
+        if (is_private_place(native, real)) {
+                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                          "the command has a private one there; deny it instead");
+                return NO_STEP;
+        }
+        if (!is_in_write_rule(native, real))
+                return NO_STEP; /* read-only with the rest of the world */
+        if (rule->facts.kind == PATH_ABSENT) {
+                plan_miss(
+                        native->plan, CLAUSE_PROTECT, index,
+                        "it does not exist and the command could create it; create it first, or pass --best-effort");
+                return NO_STEP;
+        }
+        if (rule->facts.kind == PATH_OTHER) {
+                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                          "a pipe, socket or device can be written on a read-only mount; deny it instead");
+                return NO_STEP;
+        }
+        pin_ancestors(native, real);
+        return plan_step(native->plan, PLAN_PROTECT, real, rule->facts.kind);
+}
+
+/* The step of the rule above in the tree that already hides or protects this one's path. */
+static size_t step_above(const struct native *native, size_t index, bool only_deny)
+{
+        const char *path = native->sorted[index]->facts.real;
+
+        for (size_t i = 0; i < index; i++) {
+                enum rule_kind kind = native->sorted[i]->kind;
+
+                if (native->step_of[i] != NO_STEP && path_is_below(path, native->sorted[i]->facts.real) &&
+                    (kind == RULE_DENY || (!only_deny && kind == RULE_PROTECT)))
+                        return native->step_of[i];
+        }
+        return NO_STEP;
+}
+
+void native_add_holes(struct native *native)
+{
+        for (size_t i = 0; i < native->policy->rule_count; i++) {
+                const struct rule *rule = native->sorted[i];
+                bool is_deny = rule->kind == RULE_DENY;
+                size_t step;
+
+                native->step_of[i] = NO_STEP;
+                if (!is_deny && rule->kind != RULE_PROTECT)
+                        continue;
+                step = replaceable_link(native, rule) ? NO_STEP : step_above(native, i, is_deny);
+                if (step == NO_STEP)
+                        step = is_deny ? hide(native, rule) : protect(native, rule);
+                native->step_of[i] = step;
+                if (step != NO_STEP)
+                        plan_cover(native->plan, step, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT,
+                                   rule_index(native, rule));
+        }
+        if (!native->policy->reads_all)
+                plan_step(native->plan, PLAN_ENTER_ROOT, NULL, 0);
+}
+
+/* Denied or protected paths that need no step of their own, because the world around them holds them already. */
+void native_cover_unseen(struct native *native, enum plan_op op)
+{
+        struct plan *plan = native->plan;
+        size_t world = NO_STEP;
+
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == op)
+                        world = i;
+        for (size_t i = 0; i < native->policy->rule_count && world != NO_STEP; i++) {
+                const struct rule *rule = native->sorted[i];
+                bool is_absent_outside =
+                        rule->facts.kind == PATH_ABSENT && !is_in_view(native, rule->facts.real);
+
+                if (native->step_of[i] != NO_STEP)
+                        continue;
+                if (op == PLAN_NEW_ROOT && rule->kind == RULE_DENY &&
+                    (is_absent_outside || !is_in_view(native, rule->facts.real)))
+                        plan_cover(plan, world, CLAUSE_DENY, rule_index(native, rule));
+                if (op == PLAN_READ_ONLY_WORLD && rule->kind == RULE_PROTECT)
+                        plan_cover(plan, world, CLAUSE_PROTECT, rule_index(native, rule));
+        }
+}
