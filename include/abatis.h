@@ -136,6 +136,12 @@ typedef struct abatis_job_options {
 
 ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
                                 abatis_error *err);
+/* The same in two parts, for whoever has no sandbox yet: the first begins what every sandbox needs (namespaces, private
+ * directories) while the caller still puts the policy together; nothing of the command runs before the second. Until
+ * then what the options point to must stay, and copies of all descriptors of the host process are held open. After a
+ * failed launch, as after a change of mind, the job must be finished; there is no result then. */
+ABATIS_API int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err);
+ABATIS_API int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err);
 /* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job. */
 ABATIS_API int abatis_job_fd(const abatis_job *job);
 /* Does what can be done without blocking; *done is 1 when the whole process tree is gone. */
@@ -143,7 +149,8 @@ ABATIS_API int abatis_job_advance(abatis_job *job, int *done, abatis_error *err)
 /* Sends a signal to the command's process group; SIGKILL ends the whole tree. */
 ABATIS_API int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err);
 /* Kills what is still running, frees the job, gives the result. With out == NULL the result is dropped.
- * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started. */
+ * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started, and with _INVALID when it
+ * was never launched. */
 ABATIS_API int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err);
 
 /* Start, advance until done, finish. */

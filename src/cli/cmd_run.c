@@ -114,60 +114,70 @@ static bool has_output_limit(const struct flags *flags)
         return false;
 }
 
-static int run_command(abatis_sandbox *sandbox, const struct flags *flags)
+/* Returns an exit code of ours, or 0. */
+static int open_sandbox(const struct flags *flags, abatis_sandbox **out)
 {
+        abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
+        abatis_policy *policy;
+        abatis_error err;
+        int r = flags_make_policy(flags, &policy);
+
+        if (r)
+                return r;
+        r = abatis_sandbox_open(policy, &options, out, &err) < 0 ? fail(&err) : 0;
+        abatis_policy_free(policy);
+        return r;
+}
+
+static int report(const struct flags *flags, const abatis_result *result)
+{
+        int r = exit_code(result);
+
+        if (flags->has_json && print_result(result, 1))
+                r = EXIT_REFUSED;
+        if (flags->result_fd >= 0 && print_result(result, flags->result_fd))
+                r = EXIT_REFUSED;
+        return r;
+}
+
+/* The job is prepared first: what needs no policy is done while the policy is read. */
+static int run_with_flags(const struct flags *flags)
+{
+        /* Never freed: the process ends with the command, and the caller waits for that. */
+        static abatis_sandbox *sandbox;
+        static abatis_result *result;
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        abatis_result *result = NULL;
         abatis_error err;
         abatis_job *job;
         sigset_t before;
-        int r, signals = open_signals(&before);
+        int r, signals;
 
+        if (!*flags->rest)
+                return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
+        signals = open_signals(&before);
         options.argv = (const char *const *)flags->rest;
         /* Output can only be counted when it passes through us. */
         options.capture = flags->has_json || has_output_limit(flags);
         if (flags->has_json)
                 options.stdout_fd = options.stderr_fd = -1;
-        r = abatis_job_start(sandbox, &options, &job, &err);
-        if (!r && wait_for(job, signals, &err) < 0) {
+        if (abatis_job_prepare(&options, &job, &err) < 0)
+                return fail(&err);
+        r = open_sandbox(flags, &sandbox);
+        if (r) {
                 abatis_job_finish(job, NULL, NULL);
-                r = ABATIS_E_SYSTEM;
-        } else if (!r)
-                r = abatis_job_finish(job, &result, &err);
-        close(signals);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        if (r < 0)
-                return fail(&err);
-        r = exit_code(result);
-        if (flags->has_json && print_result(result, 1))
-                r = EXIT_REFUSED;
-        if (flags->result_fd >= 0 && print_result(result, flags->result_fd))
-                r = EXIT_REFUSED;
-        abatis_result_free(result);
-        return r;
-}
-
-static int run_with_flags(const struct flags *flags)
-{
-        abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
-        abatis_sandbox *sandbox;
-        abatis_policy *policy;
-        abatis_error err;
-        int r;
-
-        if (!*flags->rest)
-                return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
-        r = flags_make_policy(flags, &policy);
-        if (r)
                 return r;
-        if (abatis_sandbox_open(policy, &options, &sandbox, &err) < 0) {
-                abatis_policy_free(policy);
-                return fail(&err);
         }
-        abatis_policy_free(policy);
-        r = run_command(sandbox, flags);
-        abatis_sandbox_free(sandbox);
-        return r;
+        r = abatis_job_launch(job, sandbox, &err);
+        if (!r)
+                r = wait_for(job, signals, &err);
+        if (r < 0)
+                abatis_job_finish(job, NULL, NULL);
+        else
+                r = abatis_job_finish(job, &result, &err);
+        /* What is left may wait for a slow reader; with nothing left, the end of the process does this too. */
+        if (r < 0 || flags->has_json || flags->result_fd >= 0)
+                sigprocmask(SIG_SETMASK, &before, NULL);
+        return r < 0 ? fail(&err) : report(flags, result);
 }
 
 int cmd_run(char **argv)

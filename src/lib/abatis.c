@@ -16,6 +16,7 @@
 struct abatis_sandbox {
         unsigned references; /* the caller's, and one for each job and result */
         abatis_policy *policy;
+        abatis_host host;
         struct plan *plan;
         struct resources *resources;
 };
@@ -51,7 +52,7 @@ int abatis_host_probe(abatis_host **out, abatis_error *err)
                 return error_memory(err);
         r = host_probe_fully(host, err);
         if (r < 0) {
-                free(host);
+                abatis_host_free(host);
                 return r;
         }
         *out = host;
@@ -60,6 +61,9 @@ int abatis_host_probe(abatis_host **out, abatis_error *err)
 
 void abatis_host_free(abatis_host *host)
 {
+        if (!host)
+                return;
+        host_done(host);
         free(host);
 }
 
@@ -110,6 +114,7 @@ static void sandbox_release(abatis_sandbox *sandbox)
         resources_free(sandbox->resources);
         plan_free(sandbox->plan);
         abatis_policy_free(sandbox->policy);
+        host_done(&sandbox->host);
         free(sandbox);
 }
 
@@ -117,7 +122,6 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                         abatis_error *err)
 {
         abatis_sandbox *sandbox;
-        abatis_host host;
         int r = check_options(options, err);
 
         if (r < 0)
@@ -129,12 +133,13 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
         sandbox->policy = policy_share(policy);
         /* Who accepts less wants it to run: so find out what works, instead of failing where it does not. */
         if (options->best_effort)
-                host_probe_fully(&host, NULL);
+                r = host_probe_fully(&sandbox->host, err);
         else
-                host_probe_quickly(&host);
-        r = backend_compile(policy, &host, options->best_effort, &sandbox->plan, err);
+                host_probe_quickly(&sandbox->host);
         if (!r)
-                r = resources_open(sandbox->plan, policy, &host, &sandbox->resources, err);
+                r = backend_compile(policy, &sandbox->host, options->best_effort, &sandbox->plan, err);
+        if (!r)
+                r = resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
         if (r < 0) {
                 sandbox_release(sandbox);
                 return r;
@@ -157,27 +162,49 @@ static void free_job(abatis_job *job)
         free(job);
 }
 
+int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err)
+{
+        abatis_job *job = calloc(1, sizeof(*job));
+        int r = job ? job_prepare(options, &job->job, err) : error_memory(err);
+
+        if (r < 0) {
+                free(job);
+                return r;
+        }
+        for (size_t i = 0; !r && options->argv[i]; i++)
+                r = strings_add(&job->argv, options->argv[i], err);
+        if (r < 0)
+                abatis_job_finish(job, NULL, NULL);
+        else
+                *out = job;
+        return r;
+}
+
+int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
+{
+        const struct job_context context = { sandbox->resources, sandbox->plan, sandbox->policy };
+
+        if (job->sandbox)
+                return error_set(err, ABATIS_E_INVALID, "the job was launched before");
+        job->sandbox = sandbox;
+        __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
+        return job_launch(job->job, &context, err);
+}
+
 int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
                      abatis_error *err)
 {
-        const struct job_context context = { sandbox->resources, sandbox->plan, sandbox->policy };
-        abatis_job *job = calloc(1, sizeof(*job));
-        int r = 0;
+        abatis_job *job;
+        int r = abatis_job_prepare(options, &job, err);
 
-        if (!job)
-                return error_memory(err);
-        job->sandbox = sandbox;
-        __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
-        for (size_t i = 0; !r && options && options->argv && options->argv[i]; i++)
-                r = strings_add(&job->argv, options->argv[i], err);
-        if (!r)
-                r = job_start(&context, options, &job->job, err);
-        if (r < 0) {
-                free_job(job);
+        if (r < 0)
                 return r;
-        }
-        *out = job;
-        return 0;
+        r = abatis_job_launch(job, sandbox, err);
+        if (r < 0)
+                abatis_job_finish(job, NULL, NULL);
+        else
+                *out = job;
+        return r;
 }
 
 int abatis_job_fd(const abatis_job *job)
@@ -202,25 +229,21 @@ int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err)
 
 int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
 {
-        abatis_result *result = calloc(1, sizeof(*result));
+        abatis_result *result = out ? calloc(1, sizeof(*result)) : NULL;
         int r = job_finish(job->job, result ? &result->outcome : NULL, err);
 
-        if (!r && !result)
+        if (!r && out && !result)
                 r = error_memory(err);
-        if (!r && result) {
+        if (!r && out) {
                 result->sandbox = job->sandbox;
                 __atomic_add_fetch(&job->sandbox->references, 1, __ATOMIC_RELAXED);
                 result->argv = job->argv;
                 memset(&job->argv, 0, sizeof(job->argv));
+                *out = result;
         } else {
                 free(result);
-                result = NULL;
         }
         free_job(job);
-        if (result && out)
-                *out = result;
-        else
-                abatis_result_free(result);
         return r;
 }
 

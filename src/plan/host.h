@@ -31,8 +31,14 @@ struct abatis_host {
         bool has_mount_setattr; /* recursive read-only, Linux 5.12 */
         enum host_namespaces namespaces;
         char namespaces_reason[256]; /* why none, and the fix */
-        unsigned finding_count;      /* 0 after the quick probe of a launch */
-        struct host_finding findings[HOST_MAX_FINDINGS];
+        unsigned finding_count;
+        struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };
+
+/* Mounts of its own, read-only with everything below: without them nothing can be hidden or private. */
+static inline bool host_has_mounts(const abatis_host *host)
+{
+        return host->namespaces != NAMESPACES_NONE && host->has_mount_setattr;
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <linux/openat2.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,19 +31,28 @@ static bool is_same_file(const struct stat *left, const struct stat *right)
  * change the file's mode or times, or open it again for writing. The same file opened in here leads through ours. */
 static long open_again(long given, const char *path)
 {
-        long fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        long fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), r = 0;
         struct stat wanted, found;
 
         if (fd < 0)
-                return given; /* not in view: nothing but this descriptor leads there */
-        if (RAW(SYS_fstat, given, &wanted) < 0 || RAW(SYS_fstat, fd, &found) < 0 ||
-            !is_same_file(&wanted, &found)) {
-                child_close(fd);
-                return given;
+                return 0; /* not in view: nothing but this descriptor leads there */
+        if (!RAW(SYS_fstat, given, &wanted) && !RAW(SYS_fstat, fd, &found) && is_same_file(&wanted, &found)) {
+                RAW(SYS_lseek, fd, RAW(SYS_lseek, given, 0, SEEK_CUR), SEEK_SET);
+                RAW(SYS_fcntl, fd, F_SETFL, RAW(SYS_fcntl, given, F_GETFL) & ~O_ACCMODE);
+                r = RAW(SYS_dup3, fd, given, 0);
         }
-        RAW(SYS_lseek, fd, RAW(SYS_lseek, given, 0, SEEK_CUR), SEEK_SET);
-        RAW(SYS_fcntl, fd, F_SETFL, RAW(SYS_fcntl, given, F_GETFL) & ~O_ACCMODE);
-        return fd;
+        child_close(fd);
+        return r < 0 ? r : 0;
+}
+
+static long reopen_stdio(const struct child_job *job)
+{
+        long r = 0;
+
+        for (int i = 0; i < 3 && !r; i++)
+                if (job->reopen[i])
+                        r = open_again(i, job->reopen[i]);
+        return r;
 }
 
 static long set_stdio(const struct child_job *job)
@@ -52,8 +62,6 @@ static long set_stdio(const struct child_job *job)
         /* First out of the way: one of them may be a number that another is about to take. */
         for (int i = 0; i < 3; i++) {
                 moved[i] = job->stdio[i];
-                if (job->reopen[i])
-                        moved[i] = open_again(moved[i], job->reopen[i]);
                 if (moved[i] != i && moved[i] < 3) {
                         moved[i] = RAW(SYS_fcntl, moved[i], F_DUPFD_CLOEXEC, 3);
                         if (moved[i] < 0)
@@ -119,20 +127,28 @@ static bool is_excepted(const char *name, const char *const *except)
         return false;
 }
 
-/* An entry that cannot be opened, or is a link, gets no rights; what a link leads to has its own or none. */
-static long allow_entry(long ruleset, long directory, const char *name, uint64_t allowed)
+/* Files know fewer rights than directories. A link gets none; what it leads to has its own or none. */
+static long allow_opened(long ruleset, long fd, uint64_t allowed)
 {
-        long fd = RAW(SYS_openat, directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), r;
         struct stat status;
+        long r = RAW(SYS_fstat, fd, &status);
 
-        if (fd < 0)
-                return 0;
-        r = RAW(SYS_fstat, fd, &status);
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (!r && !S_ISDIR(status.st_mode))
                 allowed &= LL_FILE_RIGHTS;
-        if (!r && !S_ISLNK(status.st_mode) && allowed)
-                r = allow(ruleset, fd, allowed);
+        if (r || S_ISLNK(status.st_mode) || !allowed)
+                return r;
+        return allow(ruleset, fd, allowed);
+}
+
+/* An entry that cannot be opened gets no rights. */
+static long allow_entry(long ruleset, long directory, const char *name, uint64_t allowed)
+{
+        long fd = RAW(SYS_openat, directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), r;
+
+        if (fd < 0)
+                return 0;
+        r = allow_opened(ruleset, fd, allowed);
         child_close(fd);
         return r;
 }
@@ -145,11 +161,11 @@ struct directory_entry {
         char name[];
 };
 
-static long allow_entries(long ruleset, const struct child_rule *rule)
+/* Apart, so that its buffer is not part of every other frame: each page of a stack that is touched costs. */
+static __attribute__((noinline)) long allow_entries(long ruleset, long place, const struct child_rule *rule)
 {
         char buffer[8192] __attribute__((aligned(8)));
-        /* Opened anew: jobs that start at the same time must not share a position. */
-        long directory = RAW(SYS_openat, rule->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
+        long directory = RAW(SYS_openat, place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
 
         if (directory < 0)
                 return directory == -ENOTDIR ? 0 : directory; /* nothing can appear below a file */
@@ -167,20 +183,21 @@ static long allow_entries(long ruleset, const struct child_rule *rule)
         return r ? r : got;
 }
 
-/* A system path of the new mounts: only init could have put something else there. */
-static long allow_inside(long ruleset, const struct child_rule *rule)
+/* The descriptor is closed with all others, or by the exec. */
+static long add_rule(long ruleset, long fd, const struct child_rule *rule)
 {
-        long fd = RAW(SYS_openat, AT_FDCWD, rule->inside, O_PATH | O_CLOEXEC), r;
-
+        if (fd == -ENOENT || fd == -EACCES)
+                return 0; /* gone, or out of the user's own reach */
         if (fd < 0)
                 return fd;
-        r = allow(ruleset, fd, rule->allowed);
-        child_close(fd);
-        return r;
+        return rule->except ? allow_entries(ruleset, fd, rule) : allow_opened(ruleset, fd, rule->allowed);
 }
 
+/* Before the filter, which knows no openat2. Init mounts meanwhile, but what stands at these paths stays the same. */
 static long make_ruleset(struct child_job *job)
 {
+        const struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+                                      .resolve = RESOLVE_NO_SYMLINKS };
         const struct child_plan *plan = job->plan;
         long ruleset = RAW(SYS_landlock_create_ruleset, &plan->ruleset, plan->ruleset_size, 0), r = 0;
 
@@ -189,24 +206,41 @@ static long make_ruleset(struct child_job *job)
         for (size_t i = 0; i < plan->rule_count && !r; i++) {
                 const struct child_rule *rule = &plan->rules[i];
 
-                if (rule->except)
-                        r = allow_entries(ruleset, rule);
-                else if (!rule->inside)
-                        r = allow(ruleset, rule->fd, rule->allowed);
+                if (!rule->is_inside)
+                        r = add_rule(ruleset, RAW(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how)),
+                                     rule);
         }
         job->ruleset = (int)ruleset;
         return r;
 }
 
+/* Only init can have put something in the places of its own. */
 static long restrict_paths(const struct child_job *job)
 {
         const struct child_plan *plan = job->plan;
         long r = 0;
 
-        for (size_t i = 0; i < plan->rule_count && !r; i++)
-                if (plan->rules[i].inside)
-                        r = allow_inside(job->ruleset, &plan->rules[i]);
+        for (size_t i = 0; i < plan->rule_count && !r; i++) {
+                const struct child_rule *rule = &plan->rules[i];
+
+                if (rule->is_inside)
+                        r = add_rule(job->ruleset,
+                                     RAW(SYS_openat, AT_FDCWD, rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC),
+                                     rule);
+        }
         return r ? r : RAW(SYS_landlock_restrict_self, job->ruleset, 0);
+}
+
+/* Everything above 2, except the ruleset, which is closed by the exec. */
+static long close_descriptors(const struct child_job *job)
+{
+        long first = 3, r = 0;
+
+        if (job->ruleset > 3)
+                r = RAW(SYS_close_range, 3, job->ruleset - 1, 0);
+        if (job->ruleset >= 3)
+                first = job->ruleset + 1;
+        return r < 0 ? r : RAW(SYS_close_range, first, UINT_MAX, 0);
 }
 
 static long set_limit(const struct command_step *step)
@@ -230,15 +264,14 @@ static long set_limit(const struct command_step *step)
 
 static long wait_for_init(struct child_job *job)
 {
-        int phase;
-
-        while ((phase = __atomic_load_n(&job->phase, __ATOMIC_ACQUIRE)) == PHASE_SETUP)
-                RAW(SYS_futex, &job->phase, FUTEX_WAIT, PHASE_SETUP, 0, 0, 0);
-        if (phase == PHASE_READY)
-                return 0;
+        /* Mostly init is some ten microseconds away, and to sleep and be woken takes as long. */
+        for (int tries = 0; tries < 10000; tries++)
+                if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) != PHASE_SETUP)
+                        break;
         /* Init has reported already. */
-        RAW(SYS_exit_group, 125);
-        return -ECANCELED;
+        if (child_wait(job, &job->phase, PHASE_SETUP) == PHASE_FAILED)
+                RAW(SYS_exit_group, 125);
+        return 0;
 }
 
 static long enter_directory(const struct child_job *job)
@@ -296,8 +329,10 @@ static long do_step(struct child_job *job, const struct command_step *step)
                 return enter_directory(job);
         case COMMAND_STDIO:
                 return set_stdio(job);
+        case COMMAND_REOPEN:
+                return reopen_stdio(job);
         case COMMAND_DESCRIPTORS:
-                return RAW(SYS_close_range, 3, UINT_MAX, 0);
+                return close_descriptors(job);
         case COMMAND_SIGNAL_MASK:
                 return unblock_signals();
         case COMMAND_EXEC:
@@ -306,22 +341,39 @@ static long do_step(struct child_job *job, const struct command_step *step)
         return -ENOSYS;
 }
 
-static void run_command(void *argument)
+static bool do_steps(struct child_job *job, const struct command_step *steps, size_t count)
 {
-        struct child_job *job = argument;
-
-        for (size_t i = 0; i < job->plan->command_count; i++) {
-                const struct command_step *step = &job->plan->command_steps[i];
-                long r = do_step(job, step);
+        for (size_t i = 0; i < count; i++) {
+                long r = do_step(job, &steps[i]);
 
                 if (r >= 0)
                         continue;
                 if (child_claim_report(job)) {
-                        job->failed_op = step->op;
-                        job->failed_step = step->plan_step;
+                        job->failed_op = steps[i].op;
+                        job->failed_plan_op = steps[i].plan_op;
                         job->failed_errno = (int)-r;
                 }
-                break;
+                return false;
+        }
+        return true;
+}
+
+static bool lay_ground(struct child_job *job)
+{
+        const struct child_ground *ground = job->ground;
+        bool is_laid = child_do_init_steps(job, ground->init_steps, ground->init_count);
+
+        child_set(&job->ground_phase, is_laid ? PHASE_READY : PHASE_FAILED);
+        return is_laid && do_steps(job, ground->command_steps, ground->command_count);
+}
+
+static void run_command(void *argument)
+{
+        struct child_job *job = argument;
+
+        if (lay_ground(job)) {
+                child_wait(job, &job->is_planned, 0);
+                do_steps(job, job->plan->command_steps, job->plan->command_count);
         }
         RAW(SYS_exit_group, 125);
 }

@@ -30,7 +30,7 @@ static bool report(struct child_job *job, const struct init_step *step, long r)
 {
         if (child_claim_report(job)) {
                 job->failed_in_init = true;
-                job->failed_step = step->plan_step;
+                job->failed_plan_op = step->plan_op;
                 job->failed_path = step->path;
                 job->failed_errno = (int)-r;
         }
@@ -44,18 +44,47 @@ static bool do_step(struct child_job *job, const struct init_step *step)
         return r >= 0 || report(job, step, r);
 }
 
-static bool do_steps(struct child_job *job)
+bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count)
 {
-        for (size_t i = 0; i < job->plan->init_count; i++)
-                if (!do_step(job, &job->plan->init_steps[i]))
+        for (size_t i = 0; i < count; i++)
+                if (!do_step(job, &steps[i]))
                         return false;
         return true;
 }
 
-static void announce(struct child_job *job, enum child_phase phase)
+void child_set(int *word, int value)
 {
-        __atomic_store_n(&job->phase, phase, __ATOMIC_RELEASE);
-        RAW(SYS_futex, &job->phase, FUTEX_WAKE, 1, 0, 0, 0);
+        __atomic_store_n(word, value, __ATOMIC_RELEASE);
+        RAW(SYS_futex, word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+void child_wait_for_init(struct child_job *job)
+{
+        /* Nothing depends on it, so it may also just time out. */
+        const struct timespec patience = { 0, 1000 * 1000 };
+
+        if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) == PHASE_NEW)
+                RAW(SYS_futex, &job->phase, FUTEX_WAIT, PHASE_NEW, &patience, 0, 0);
+}
+
+void child_give_plan(struct child_job *job)
+{
+        child_set(&job->is_planned, 1);
+}
+
+int child_wait(struct child_job *job, int *word, int value)
+{
+        const struct timespec patience = { 0, 10 * 1000 * 1000 }, at_once = { 0, 0 };
+        struct pollfd host = { job->host_pidfd, POLLIN, 0 };
+        int now;
+
+        while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == value) {
+                /* A host program that is gone changes nothing any more. */
+                if (RAW(SYS_futex, word, FUTEX_WAIT, value, &patience, 0, 0) == -ETIMEDOUT &&
+                    RAW(SYS_ppoll, &host, 1, &at_once, 0, 0) > 0 && host.revents & POLLIN)
+                        RAW(SYS_exit_group, 125);
+        }
+        return now;
 }
 
 /* Collects every dead child; true when the command was among them. */
@@ -82,18 +111,25 @@ static void pass_signal(const struct child_job *job, int number)
                 RAW(SYS_kill, job->command, number);
 }
 
-/* Nothing of the host program stays open in here while the command runs: its pipes must see their ends. */
-static void close_others(long *kept, int count)
+/* What init holds while the command runs. Nothing of the host program is among it: its pipes must see their ends. */
+struct held {
+        struct pollfd waits[3]; /* the host program, signals, and mounts, if they are watched */
+        int wait_count;
+        long stage;
+};
+
+static void close_others(const struct held *held)
 {
-        long next = 0;
+        long kept[4] = { held->stage }, next = 0;
+        int count = 1;
 
-        for (int i = 1; i < count; i++)
-                for (int j = i; j && kept[j - 1] > kept[j]; j--) {
-                        long swapped = kept[j];
+        for (int i = 0; i < held->wait_count; i++, count++) {
+                int j = count;
 
+                for (; j && kept[j - 1] > held->waits[i].fd; j--)
                         kept[j] = kept[j - 1];
-                        kept[j - 1] = swapped;
-                }
+                kept[j] = held->waits[i].fd;
+        }
         for (int i = 0; i < count; i++) {
                 if (kept[i] > next)
                         RAW(SYS_close_range, next, kept[i] - 1, 0);
@@ -159,31 +195,34 @@ static bool restore_masks(struct child_job *job, bool *is_missing)
 /* Until the command or the host program ends. */
 static void hold(struct child_job *job, long signals)
 {
-        /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */
-        long mounts = job->plan->keeps_masks
-                              ? RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-                              : -1;
-        long kept[4] = { job->host_pidfd, signals, mounts < 0 ? signals : mounts,
-                         mounts < 0 ? signals : job->stage };
-        struct pollfd waits[3] = { { job->host_pidfd, POLLIN, 0 },
-                                   { (int)signals, POLLIN, 0 },
-                                   { (int)mounts, POLLPRI, 0 } };
-
+        /* No event tells when a path that was removed outside is made again. */
+        const struct timespec soon = { 0, 5 * 1000 * 1000 };
+        struct held held = { .waits = { { job->host_pidfd, POLLIN, 0 }, { (int)signals, POLLIN, 0 } },
+                             .wait_count = 2,
+                             .stage = job->stage };
         bool is_missing = false;
 
-        close_others(kept, 4);
+        /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */
+        if (job->plan->keeps_masks) {
+                long mounts = RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+                if (mounts >= 0)
+                        held.waits[held.wait_count++] = (struct pollfd){ (int)mounts, POLLPRI, 0 };
+        }
+        close_others(&held);
         for (;;) {
-                /* No event tells when a path that was removed outside is made again. */
-                const struct timespec soon = { 0, 5 * 1000 * 1000 };
                 struct signalfd_siginfo info;
 
-                if (RAW(SYS_ppoll, waits, mounts < 0 ? 2 : 3, is_missing ? &soon : 0, 0, 0) < 0)
+                if (RAW(SYS_ppoll, held.waits, held.wait_count, is_missing ? &soon : 0, 0, 0) < 0)
                         continue;
-                if (waits[0].revents)
+                if (held.waits[0].revents)
                         return;
-                if (mounts >= 0 && (waits[2].revents || is_missing) && !restore_masks(job, &is_missing))
-                        return;
-                if (!waits[1].revents || RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
+                if (held.wait_count > 2 && (held.waits[2].revents || is_missing)) {
+                        if (!restore_masks(job, &is_missing))
+                                return;
+                        close_others(&held);
+                }
+                if (!held.waits[1].revents || RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;
                 /* From outside the namespace only: a process inside would have a number. */
                 if (info.ssi_signo == CHILD_PASS_SIGNAL && !info.ssi_pid)
@@ -193,29 +232,47 @@ static void hold(struct child_job *job, long signals)
         }
 }
 
+/* The part of the setup that is init's own. Returns the descriptor that signals come through, or an error. */
+static long set_up(struct child_job *job)
+{
+        const uint64_t wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
+        const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
+        long signals;
+
+        /* While it lays the ground, here or on another processor, the parent makes the plan. */
+        child_set(&job->phase, PHASE_SETUP);
+        if (!child_do_init_steps(job, &start, 1))
+                return -ECANCELED;
+        signals = RAW(SYS_signalfd4, -1, &wanted, sizeof(wanted), SFD_CLOEXEC);
+        if (signals < 0) {
+                report(job, &start, signals);
+                return signals;
+        }
+        child_wait(job, &job->is_planned, 0);
+        if (child_wait(job, &job->ground_phase, PHASE_NEW) != PHASE_READY ||
+            !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count))
+                return -ECANCELED;
+        return signals;
+}
+
 void child_init(void *argument)
 {
         struct child_job *job = argument;
         const struct {
                 uint64_t handler, flags, restorer, mask;
         } default_action = { 0, 0, 0, 0 };
-        uint64_t all = ~0ull, wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
         long signals;
 
-        /* Before anything can end: a SIGCHLD that nobody blocked would be lost. */
-        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof(all));
-        /* A caller that ignores SIGCHLD would have the kernel reap the command without telling us. */
-        RAW(SYS_rt_sigaction, SIGCHLD, &default_action, 0, sizeof(all));
+        /* All signals are blocked since before the clone. A caller that ignores SIGCHLD would have the kernel reap the
+         * command without telling us. */
+        RAW(SYS_rt_sigaction, SIGCHLD, &default_action, 0, sizeof(uint64_t));
         job->umask = (int)RAW(SYS_umask, 0);
-        signals = RAW(SYS_signalfd4, -1, &wanted, sizeof(wanted), SFD_CLOEXEC);
-        if (signals >= 0 && do_steps(job)) {
-                announce(job, PHASE_READY);
+        signals = set_up(job);
+        child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);
+        if (signals >= 0)
                 hold(job, signals);
-        } else {
-                announce(job, PHASE_FAILED);
-        }
         /* In a PID namespace the kernel ends the rest of the tree with us; elsewhere this is the best there is. */
-        if (!job->plan->namespaces && job->command > 0)
+        if (!job->ground->namespaces && job->command > 0)
                 RAW(SYS_kill, -job->command, SIGKILL);
         RAW(SYS_exit_group, 0);
 }

@@ -13,6 +13,7 @@ enum init_op {
         INIT_MAP_IDS,     /* path is the map of user ids, target that of groups */
         INIT_PRIVATE,     /* no mount event comes in or goes out */
         INIT_STAGE,       /* tmpfs at path */
+        INIT_OPEN_STAGE,  /* the same, mounted by somebody else */
         INIT_MAKE_DIR,    /* path, relative to the stage; value: mode */
         INIT_MAKE_FILE,   /* path, relative to the stage; value: mode */
         INIT_MAKE_LINK,   /* path, relative to the stage, to target */
@@ -26,9 +27,15 @@ enum init_op {
         INIT_BIND,        /* path appears at path again; value: mount attributes to add */
         INIT_TERMINALS,   /* devpts at path */
         INIT_PTMX,        /* target appears at path */
-        INIT_PROC,        /* proc at path */
+        INIT_PROC,        /* proc at path; value: mount flags to add */
         INIT_PIVOT,       /* path becomes the root */
 };
+
+/* Attributes of mounts, as mount_setattr takes them. */
+#define ATTR_RDONLY 0x1u
+#define ATTR_NOSUID 0x2u
+#define ATTR_NODEV 0x4u
+#define ATTR_NOEXEC 0x8u
 
 struct init_step {
         enum init_op op;
@@ -37,22 +44,23 @@ struct init_step {
         uint64_t value;
         bool is_system;   /* only root can change this path: it needs no guard against links */
         bool is_kept;     /* part of what the policy hides or protects: put back when it is lost */
-        size_t plan_step; /* for the report */
+        unsigned plan_op; /* of the plan's step that this is a part of; for the report */
 };
 
 enum command_op {
         COMMAND_SIGNALS, /* no handler, nothing ignored; the caller's umask */
         COMMAND_SESSION,
         COMMAND_IPC,
-        COMMAND_LIMIT,      /* resource and value */
         COMMAND_PRIVILEGES, /* value 1: the bounding set too, which root could draw from again */
+        COMMAND_STDIO,      /* before anything is opened that could stand at 0, 1 or 2 */
         COMMAND_RULES,      /* Landlock's ruleset, as far as it needs nothing of init's */
         COMMAND_SECCOMP,
+        COMMAND_DESCRIPTORS,
         COMMAND_WAIT, /* until init is done */
         COMMAND_LANDLOCK,
         COMMAND_CHDIR,
-        COMMAND_STDIO,
-        COMMAND_DESCRIPTORS,
+        COMMAND_REOPEN,      /* what is read-only among 0, 1 and 2, through mounts of its own */
+        COMMAND_LIMIT,       /* resource and value; none for the command's own preparation */
         COMMAND_SIGNAL_MASK, /* nothing blocked */
         COMMAND_EXEC,
 };
@@ -61,15 +69,26 @@ struct command_step {
         enum command_op op;
         unsigned resource;
         uint64_t value;
-        size_t plan_step;
+        unsigned plan_op;
 };
 
+/* Of Landlock: rights on what stands at a path. */
 struct child_rule {
         uint64_t allowed;
-        int fd;             /* opened by the parent, or -1 */
-        const char *inside; /* borrowed: with fd -1, a path that init makes */
+        const char *path; /* borrowed */
+        bool is_inside;   /* in a place that init makes: nothing to be found there before it is done */
         /* With a list: not the directory gets the rights but each of its entries, those named here excepted. */
         const char *const *except; /* owned by the resources, NULL-terminated */
+};
+
+/* What needs no plan: see ground_linux.h. All of it is done by the command. Read-only once init has begun. */
+struct child_ground {
+        const struct init_step *init_steps;
+        const struct command_step *command_steps;
+        size_t init_count, command_count;
+        uint64_t namespaces; /* clone flags */
+        unsigned plan_op;    /* of the namespaces, for the report */
+        bool has_mounts;
 };
 
 /* Prepared once for a sandbox, read-only afterwards. */
@@ -77,9 +96,8 @@ struct child_plan {
         const struct init_step *init_steps;
         const struct command_step *command_steps;
         size_t init_count, command_count;
-        uint64_t namespaces; /* clone flags */
-        bool keeps_masks;    /* init watches its mounts and puts back what is lost, or ends the job */
-        size_t root_length;  /* of what to leave off a path behind a new root */
+        bool keeps_masks;   /* init watches its mounts and puts back what is lost, or ends the job */
+        size_t root_length; /* of what to leave off a path behind a new root */
         struct ll_ruleset ruleset;
         size_t ruleset_size;
         const struct child_rule *rules;
@@ -89,33 +107,44 @@ struct child_plan {
 
 enum { CHILD_STACK_SIZE = 32 * 1024, CHILD_PASS_SIGNAL = 40 };
 
-enum child_phase { PHASE_SETUP, PHASE_READY, PHASE_FAILED };
+enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 
 /* One launch. Init and the command share the parent's memory and write their reports here. */
 struct child_job {
+        const struct child_ground *ground;
+        /* Known when is_planned says so. */
         const struct child_plan *plan;
         const char *program, *cwd, *fallback_cwd; /* borrowed */
         const char *const *argv, *const *envp;    /* borrowed, NULL-terminated */
-        int stdio[3];
-        const char *reopen[3]; /* borrowed: where a read-only file among them lies, or NULL */
-        int host_pidfd;        /* readable when the host process is gone */
-        char *command_stack;   /* its end */
+        const char *reopen[3]; /* borrowed: where a read-only file among stdio lies, or NULL */
         int *slots;            /* detached mounts, by slot */
-        int stage;             /* descriptor of the stage's root */
-        int command;           /* the command's PID as init sees it */
-        int ruleset;           /* of Landlock */
-        int umask;             /* the caller's */
 
-        int phase;       /* enum child_phase, a futex */
-        bool has_failed; /* a step failed; what follows says which */
+        int stdio[3];
+        int host_pidfd;      /* readable when the host process is gone */
+        char *command_stack; /* its end */
+        int stage;           /* descriptor of the stage's root: the command's, then init's */
+        int command;         /* the command's PID as init sees it */
+        int ruleset;         /* of Landlock */
+        int umask;           /* the caller's */
+
+        /* Futexes. */
+        int is_planned;   /* by the parent: both may go on from the ground */
+        int phase;        /* of init: enum child_phase */
+        int ground_phase; /* of the command, which lays the ground: enum child_phase */
+        bool has_failed;  /* a step failed; what follows says which */
         bool failed_in_init;
         enum command_op failed_op; /* of the command */
-        size_t failed_step;        /* of the plan */
+        unsigned failed_plan_op;
         const char *failed_path;
         int failed_errno;
         bool has_status; /* the command ended and status is its wait status */
         int status;
 };
+
+/* For the parent. The first gives the processor to init until the command was started: new processes start where their
+ * parent runs, and the command is the one to find another processor. */
+void child_wait_for_init(struct child_job *job);
+void child_give_plan(struct child_job *job);
 
 /* The entry of PID 1; does not return. */
 void child_init(void *job);
@@ -123,6 +152,10 @@ void child_init(void *job);
 /* Between the files of the child only. Each returns 0 or a negative errno. */
 long child_mounts_do(struct child_job *job, const struct init_step *step);
 long child_command_start(struct child_job *job);
+bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);
+/* A futex: sets the word and wakes whoever waits; waits until the word is another, and returns it. */
+void child_set(int *word, int value);
+int child_wait(struct child_job *job, int *word, int value);
 /* True for the first to ask: it fills in what failed. */
 bool child_claim_report(struct child_job *job);
 

@@ -1,9 +1,13 @@
-/* child_mounts_linux.c: init's steps: the ids, the mounts, the masks. Raw system calls over prepared data. */
+/* child_mounts_linux.c: init's steps: the ids, the mounts, the masks. Raw system calls over prepared data.
+ *
+ * What they open stays open: when the steps are over, one call closes it all. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "run/child_linux.h"
 #include "run/syscall_linux.h"
@@ -28,11 +32,6 @@ static long open_path(const char *path)
         return RAW(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-static long close_fd(long fd)
-{
-        return RAW(SYS_close, fd);
-}
-
 static long set_attributes(long fd, uint64_t attributes)
 {
         struct mount_attributes change = { .set = attributes, .propagation = MS_PRIVATE };
@@ -53,13 +52,9 @@ static long attach(long tree, long target)
 
 static long attach_at(long tree, const char *path)
 {
-        long target = open_path(path), r;
+        long target = open_path(path);
 
-        if (target < 0)
-                return target;
-        r = attach(tree, target);
-        close_fd(target);
-        return r;
+        return target < 0 ? target : attach(tree, target);
 }
 
 static long write_file(const char *path, const char *text)
@@ -71,7 +66,8 @@ static long write_file(const char *path, const char *text)
         while (text[length])
                 length++;
         r = RAW(SYS_write, fd, text, length);
-        close_fd(fd);
+        /* A mount with a file open for writing cannot become read-only. */
+        RAW(SYS_close, fd);
         return r < 0 ? r : 0;
 }
 
@@ -84,24 +80,21 @@ static long map_ids(const struct init_step *step)
         return r ? r : write_file("/proc/self/gid_map", step->target);
 }
 
-static long make_stage(struct child_job *job, const struct init_step *step)
+static long open_stage(struct child_job *job, const struct init_step *step)
 {
-        long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+        long r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
 
-        if (r < 0)
-                return r;
-        r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
         if (r < 0)
                 return r;
         job->stage = (int)r;
         return 0;
 }
 
-static long make_file(const struct child_job *job, const struct init_step *step)
+static long make_stage(struct child_job *job, const struct init_step *step)
 {
-        long fd = RAW(SYS_openat, job->stage, step->path, O_WRONLY | O_CREAT | O_CLOEXEC, step->value);
+        long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, 0);
 
-        return fd < 0 ? fd : close_fd(fd);
+        return r < 0 ? r : open_stage(job, step);
 }
 
 static long make_directory(const struct child_job *job, const struct init_step *step)
@@ -118,7 +111,6 @@ static long grab(struct child_job *job, const struct init_step *step)
         if (place < 0)
                 return place;
         tree = copy_tree(place, "");
-        close_fd(place);
         if (tree < 0)
                 return tree;
         if (step->value)
@@ -147,7 +139,6 @@ static long grab_node(struct child_job *job, const struct init_step *step)
         return tree == -ENOENT ? 0 : tree;
 }
 
-/* What is attached stays open until the setup is over: one call closes it all. */
 static long place(const struct child_job *job, const struct init_step *step)
 {
         long tree = job->slots[step->slot];
@@ -161,13 +152,9 @@ static long place(const struct child_job *job, const struct init_step *step)
 
 static long cover(const struct child_job *job, const struct init_step *step)
 {
-        long tree = copy_tree(job->stage, step->target), r;
+        long tree = copy_tree(job->stage, step->target);
 
-        if (tree < 0)
-                return tree;
-        r = attach_at(tree, step->path);
-        close_fd(tree);
-        return r;
+        return tree < 0 ? tree : attach_at(tree, step->path);
 }
 
 static long bind_again(const struct init_step *step)
@@ -177,15 +164,11 @@ static long bind_again(const struct init_step *step)
         if (place < 0)
                 return place;
         tree = copy_tree(place, "");
-        if (tree >= 0 && step->value)
-                r = set_attributes(tree, step->value);
-        if (tree >= 0 && !r)
-                r = attach(tree, place);
-        close_fd(place);
         if (tree < 0)
                 return tree;
-        close_fd(tree);
-        return r;
+        if (step->value)
+                r = set_attributes(tree, step->value);
+        return r ? r : attach(tree, place);
 }
 
 static long bind_ptmx(const struct init_step *step)
@@ -193,6 +176,22 @@ static long bind_ptmx(const struct init_step *step)
         long tree = RAW(SYS_open_tree, AT_FDCWD, step->target, TREE_CLONE | TREE_CLOEXEC);
 
         return tree < 0 ? tree : RAW(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
+}
+
+/* The command may be listing a directory for its Landlock rules: as long as that moves the directory's access time, the
+ * kernel calls the mount busy. */
+static long restrict_world(const struct init_step *step)
+{
+        const struct mount_attributes change = { .set = step->value, .propagation = MS_PRIVATE };
+        const struct timespec pause = { 0, 20 * 1000 };
+        long r = -EBUSY;
+
+        for (int tries = 0; r == -EBUSY && tries < 1000; tries++) {
+                if (tries)
+                        RAW(SYS_nanosleep, &pause, 0);
+                r = RAW(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &change, sizeof(change));
+        }
+        return r;
 }
 
 static long pivot(const struct init_step *step)
@@ -216,10 +215,12 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
                 return RAW(SYS_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
         case INIT_STAGE:
                 return make_stage(job, step);
+        case INIT_OPEN_STAGE:
+                return open_stage(job, step);
         case INIT_MAKE_DIR:
                 return make_directory(job, step);
         case INIT_MAKE_FILE:
-                return make_file(job, step);
+                return RAW(SYS_mknodat, job->stage, step->path, S_IFREG | step->value, 0);
         case INIT_MAKE_LINK:
                 return RAW(SYS_symlinkat, step->target, job->stage, step->path);
         case INIT_GRAB:
@@ -230,11 +231,8 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
                 return grab_staged(job, step);
         case INIT_START:
                 return child_command_start(job);
-        case INIT_READ_ONLY: {
-                struct mount_attributes change = { .set = step->value, .propagation = MS_PRIVATE };
-
-                return RAW(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &change, sizeof(change));
-        }
+        case INIT_READ_ONLY:
+                return restrict_world(step);
         case INIT_PLACE:
                 return place(job, step);
         case INIT_COVER:
@@ -244,11 +242,10 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         case INIT_PTMX:
                 return bind_ptmx(step);
         case INIT_TERMINALS:
-                return RAW(SYS_mount, "devpts", step->path, "devpts", MS_NOSUID | MS_NOEXEC,
-                           "newinstance,ptmxmode=0666,mode=0620");
+                return RAW(SYS_mount, "devpts", step->path, "devpts", MS_NOSUID | MS_NOEXEC, "ptmxmode=0666");
         case INIT_PROC:
                 return RAW(SYS_mount, "proc", step->path, "proc",
-                           MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "hidepid=4");
+                           MS_NOSUID | MS_NODEV | MS_NOEXEC | step->value, "hidepid=4");
         case INIT_PIVOT:
                 return pivot(step);
         }

@@ -1,4 +1,4 @@
-/* grants_linux.c: opens a plan's grants as Landlock rules that go round the denied paths.
+/* grants_linux.c: turns a plan's grants into Landlock rules that go round the denied paths.
  *
  * Landlock has no holes: a right on a directory reaches everything below it. To keep a path out, also when it appears
  * or is replaced later, the rights go to the entries of its ancestors instead of to the ancestors: a newcomer has
@@ -6,11 +6,8 @@
 #define _GNU_SOURCE
 #include "run/grants_linux.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -32,8 +29,24 @@ static uint64_t rights_to_access(unsigned rights, int abi)
         return access & ll_handled_fs(abi);
 }
 
-static int add_rule(struct resources *resources, struct child_rule rule, abatis_error *err)
+struct granter {
+        const struct plan *plan;
+        const abatis_policy *policy;
+        const abatis_host *host;
+        struct resources *resources;
+};
+
+/* Where the command finds what init put there, not the host's own. */
+static bool is_in_private_place(const struct granter *granter, const char *path)
 {
+        return host_has_mounts(granter->host) &&
+               ((granter->policy->has_private_tmp && path_is_below(path, "/tmp")) ||
+                path_is_below(path, "/dev/shm"));
+}
+
+static int add_rule(struct granter *granter, struct child_rule rule, abatis_error *err)
+{
+        struct resources *resources = granter->resources;
         size_t count = resources->child.rule_count;
 
         if (count == resources->rule_capacity) {
@@ -45,30 +58,10 @@ static int add_rule(struct resources *resources, struct child_rule rule, abatis_
                 resources->rules = rules;
                 resources->rule_capacity = wanted;
         }
+        rule.is_inside |= is_in_private_place(granter, rule.path);
         resources->rules[count] = rule;
         resources->child.rule_count++;
         return 0;
-}
-
-/* A rule on what `fd` names; takes the descriptor on success. */
-static int add_opened(struct resources *resources, int *fd, uint64_t access, const char *const *except,
-                      abatis_error *err)
-{
-        struct stat status;
-        int r;
-
-        if (fstat(*fd, &status) < 0)
-                return error_os(err, errno, "cannot examine a granted path");
-        if (S_ISLNK(status.st_mode))
-                return 0; /* what it leads to has rights of its own, or none */
-        if (!S_ISDIR(status.st_mode))
-                access &= LL_FILE_RIGHTS;
-        if (!access)
-                return 0;
-        r = add_rule(resources, (struct child_rule){ access, *fd, NULL, except }, err);
-        if (!r)
-                take_fd(fd);
-        return r;
 }
 
 /* The first component of `path` below `directory`, or NULL when it is not below it; *length is the component's. */
@@ -123,71 +116,57 @@ static bool is_avoided(const struct plan *plan, const char *path)
         return false;
 }
 
-/* A host that has closed 0, 1 or 2 still means them by those numbers. */
-static int open_above_stdio(const char *path)
-{
-        int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), raised;
-
-        if (fd < 0 || fd > 2)
-                return fd;
-        raised = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        close(fd);
-        return raised;
-}
-
-static int open_grant(const struct plan *plan, const char *path, uint64_t access, struct resources *resources,
-                      abatis_error *err);
+static int add_grant(struct granter *granter, const char *path, uint64_t access, abatis_error *err);
 
 /* The entries get the rights, except those on the way to what is avoided; for these the same is done one level down.
  * The directory itself may be listed, as people expect of `ls`. */
-static int open_entries(const struct plan *plan, const char *path, int *directory, uint64_t access,
-                        const char **except, size_t count, struct resources *resources, abatis_error *err)
+static int add_entries(struct granter *granter, const char *path, uint64_t access, const char **except,
+                       abatis_error *err)
 {
-        OWN_FD int itself = fcntl(*directory, F_DUPFD_CLOEXEC, 3);
-        int r = itself < 0 ? error_os(err, errno, "cannot open '%s'", path) : 0;
+        struct strings *strings = &granter->resources->strings;
+        int r = 0;
 
-        for (size_t i = 0; i < count && !r; i++) {
+        for (size_t i = 0; except[i] && !r; i++) {
                 OWN_FREE char *child = path_join(path, except[i]);
 
-                r = child ? open_grant(plan, child, access, resources, err) : error_memory(err);
+                r = child ? strings_add(strings, child, err) : error_memory(err);
+                if (!r)
+                        r = add_grant(granter, strings->items[strings->count - 1], access, err);
         }
-        if (!r)
-                r = add_opened(resources, &itself, access & LL_READ_DIR, NULL, err);
-        if (!r)
-                r = add_opened(resources, directory, access, except, err);
-        if (r < 0)
-                free(except);
+        if (!r && access & LL_READ_DIR)
+                r = add_rule(granter, (struct child_rule){ access & LL_READ_DIR, path, false, NULL }, err);
         return r;
 }
 
-static int open_grant(const struct plan *plan, const char *path, uint64_t access, struct resources *resources,
-                      abatis_error *err)
+/* `path` lives as long as the resources. */
+static int add_grant(struct granter *granter, const char *path, uint64_t access, abatis_error *err)
 {
-        OWN_FD int fd = is_avoided(plan, path) ? -1 : open_above_stdio(path);
-        const char **except = NULL;
+        OWN_FREE const char **except = NULL;
         size_t count = 0;
-        int r;
+        int r = 0;
 
-        if (fd < 0) {
-                if (is_avoided(plan, path) || errno == ENOENT || errno == EACCES)
-                        return 0; /* kept out, gone, or out of the user's own reach */
-                return error_os(err, errno, "cannot open '%s'", path);
-        }
-        if (!plan->avoided.count)
-                return add_opened(resources, &fd, access, NULL, err);
-        r = list_exceptions(plan, path, &except, &count, err);
+        if (is_avoided(granter->plan, path))
+                return 0;
+        if (granter->plan->avoided.count)
+                r = list_exceptions(granter->plan, path, &except, &count, err);
         if (r < 0)
                 return r;
-        if (count)
-                return open_entries(plan, path, &fd, access, except, count, resources, err);
-        free(except);
-        return add_opened(resources, &fd, access, NULL, err);
+        if (!count)
+                return add_rule(granter, (struct child_rule){ access, path, false, NULL }, err);
+        r = add_entries(granter, path, access, except, err);
+        if (!r)
+                r = add_rule(granter, (struct child_rule){ access, path, false, except }, err);
+        if (!r)
+                take_pointer(except);
+        return r;
 }
 
-int grants_open(const struct plan *plan, const abatis_policy *policy, int abi, struct resources *resources,
-                abatis_error *err)
+int grants_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+                struct resources *resources, abatis_error *err)
 {
+        struct granter granter = { plan, policy, host, resources };
         struct ll_ruleset *ruleset = &resources->child.ruleset;
+        int abi = host->landlock_abi;
 
         ruleset->handled_fs = ll_handled_fs(abi);
         if (abi >= 4 && policy->network != NETWORK_ALLOW)
@@ -198,9 +177,10 @@ int grants_open(const struct plan *plan, const abatis_policy *policy, int abi, s
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
                 uint64_t access = rights_to_access(grant->rights, abi);
-                int r = grant->is_inside ? add_rule(resources,
-                                                    (struct child_rule){ access, -1, grant->path, NULL }, err)
-                                         : open_grant(plan, grant->path, access, resources, err);
+                int r = grant->is_inside
+                                ? add_rule(&granter, (struct child_rule){ access, grant->path, true, NULL },
+                                           err)
+                                : add_grant(&granter, grant->path, access, err);
 
                 if (r < 0)
                         return r;

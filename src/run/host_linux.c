@@ -40,10 +40,10 @@ void host_probe_quickly(abatis_host *host)
         struct utsname name;
         long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
 
-        memset(host, 0, offsetof(abatis_host, findings)); /* the list's count is zero: the rest is not read */
+        *host = (abatis_host){ 0 };
         if (!uname(&name)) {
-                snprintf(host->kernel, sizeof(host->kernel), "%s", name.release);
-                snprintf(host->machine, sizeof(host->machine), "%s", name.machine);
+                memcpy(host->kernel, name.release, sizeof(host->kernel));
+                memcpy(host->machine, name.machine, sizeof(host->machine));
         }
         host->uid = geteuid();
         host->gid = getegid();
@@ -360,11 +360,20 @@ static void probe_bubblewrap(abatis_host *host)
 
 int host_probe_fully(abatis_host *host, abatis_error *err)
 {
-        (void)err;
         host_probe_quickly(host);
+        host->findings = calloc(HOST_MAX_FINDINGS, sizeof(*host->findings));
+        if (!host->findings)
+                return error_memory(err);
         probe_kernel(host);
         probe_namespaces(host);
         probe_cgroup(host);
         probe_bubblewrap(host);
         return 0;
+}
+
+void host_done(abatis_host *host)
+{
+        free(host->findings);
+        host->findings = NULL;
+        host->finding_count = 0;
 }

@@ -1,16 +1,12 @@
 /* job_linux.c: one command from clone to the death of its whole tree, driven through one pollable descriptor. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,8 +14,10 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "run/ground_linux.h"
 #include "run/program.h"
 #include "run/resources_linux.h"
+#include "run/stdio_linux.h"
 #include "run/stream_linux.h"
 #include "run/syscall_linux.h"
 
@@ -27,25 +25,35 @@
 #define P_PIDFD 3
 #endif
 
-enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
+enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024, PAGE = 4096 };
 
 /* What an epoll event is about. */
 enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_PROCESS, SOURCE_DEADLINE };
 
 struct job {
         struct child_job child;
+        struct ground ground;
+        abatis_job_options options; /* what it points to is borrowed until the launch */
         struct job_context context;
         char *arena; /* owned: argv, envp and their strings; the command reads them until its exec */
-        char *program, *cwd, *reopen[3];
-        char *stacks;
+        char *program, *cwd;
+        char *stacks; /* owned: init's and the command's */
         int *slots;
-        int epoll, pidfd, timer;
+        struct stdio stdio;
+        int epoll; /* -1 when there is nothing to wait for but the process */
+        int pidfd, timer;
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
-        bool has_timed_out, is_reaped;
+        bool is_launched, has_timed_out, is_reaped;
         struct timespec start;
         double duration_ms;
 };
+
+/* A system call of its own: the libc's way, through the vDSO, has pages to fault in that nothing else needs. */
+static void read_clock(struct timespec *now)
+{
+        syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+}
 
 /* ---- start ---------------------------------------------------------------------------------------------- */
 
@@ -91,28 +99,40 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
         return 0;
 }
 
-static int prepare_command(struct job *job, const abatis_job_options *options, abatis_error *err)
+static int check_options(const abatis_job_options *options, abatis_error *err)
 {
-        const abatis_policy *policy = job->context.policy;
-        const char *const *host_envp = options->envp ? options->envp : (const char *const *)environ;
-        OWN_FREE const char **envp = NULL;
-        int r;
-
+        if (!options || options->size < sizeof(*options))
+                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size is not set");
         if (!options->argv || !options->argv[0])
                 return error_set(err, ABATIS_E_INVALID, "no program given");
-        if (policy->limits[LIMIT_OUTPUT] && !options->capture)
-                return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
         if (options->cwd && *options->cwd != '/')
                 return error_set(err, ABATIS_E_INVALID, "the working directory '%s' is relative",
                                  options->cwd);
-        r = environment_filter(policy, host_envp, &envp, err);
+        return 0;
+}
+
+static int prepare_command(struct job *job, abatis_error *err)
+{
+        const abatis_job_options *options = &job->options;
+        const abatis_policy *policy = job->context.policy;
+        const char *const *host_envp = options->envp ? options->envp : (const char *const *)environ;
+        OWN_FREE const char **envp = NULL;
+        int r = environment_filter(policy, host_envp, &envp, err);
+
         if (!r)
                 r = program_find(options->argv[0], envp, &job->program, err);
         if (!r)
                 r = copy_arguments(job, options->argv, envp, err);
         if (r < 0)
                 return r;
+        job->slots = calloc(job->context.resources->slot_count + 1, sizeof(*job->slots));
+        if (!job->slots)
+                return error_memory(err);
+        job->child.slots = job->slots;
+        job->child.plan = &job->context.resources->child;
         job->cwd = options->cwd ? strdup(options->cwd) : getcwd(NULL, 0);
+        for (int i = 0; i < 3; i++)
+                job->child.reopen[i] = job->stdio.is_reopened[i] ? job->stdio.paths[i] : NULL;
         job->child.program = job->program;
         job->child.cwd = job->cwd ? job->cwd : policy->workspace;
         job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
@@ -125,73 +145,6 @@ static int watch(struct job *job, int fd, enum source source, abatis_error *err)
 
         if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
                 return error_os(err, errno, "cannot watch the command");
-        return 0;
-}
-
-/* A connected stream leads where its other end is; anything else can be aimed at whom the command likes. */
-static bool is_harmless_socket(const struct job *job, int fd)
-{
-        int domain = 0, type = 0;
-        socklen_t size = sizeof(domain);
-
-        if (job->context.policy->network == NETWORK_ALLOW)
-                return true;
-        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
-            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
-                return false;
-        return type == SOCK_STREAM || (domain == AF_UNIX && type == SOCK_SEQPACKET);
-}
-
-/* Of a file that was opened for reading and may not be written, notes the path, so that the command can be given it
- * through mounts of its own. What the policy denies is not passed on by accident either. */
-static int check_file(struct job *job, int index, int fd, abatis_error *err)
-{
-        char link[32], path[PATH_MAX];
-        const struct rule *rule;
-        bool is_allowed;
-        ssize_t length;
-
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        length = readlink(link, path, sizeof(path) - 1);
-        if (length <= 0 || path[0] != '/' || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
-                return 0;
-        path[length] = '\0';
-        rule = policy_decide(job->context.policy, ABATIS_WRITE, path, &is_allowed);
-        if (is_allowed)
-                return 0;
-        if (rule && rule->kind == RULE_DENY)
-                return error_set(err, ABATIS_E_INVALID, "descriptor %d is '%s', which %s '%s' denies", index,
-                                 path, rule->origin, rule->path);
-        job->reopen[index] = strdup(path);
-        job->child.reopen[index] = job->reopen[index];
-        return job->reopen[index] ? 0 : error_memory(err);
-}
-
-/* A descriptor the command can have: the given one, or /dev/null. *owned must be closed after the start. */
-static int choose_stdio(struct job *job, int index, int given, int *owned, abatis_error *err)
-{
-        static const char *const names[] = { "stdin", "stdout", "stderr" };
-        struct stat status = { 0 };
-
-        if (given < 0 || fstat(given, &status) < 0) {
-                *owned = open("/dev/null", O_RDWR | O_CLOEXEC);
-                if (*owned < 0)
-                        return error_os(err, errno, "cannot open /dev/null");
-                given = *owned;
-        } else if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && fcntl(given, F_GETFL) & O_PATH)) {
-                /* It leads into the host's mounts, where nothing is masked or read-only. */
-                return error_set(err, ABATIS_E_INVALID,
-                                 "%s is a directory; give the command a file, a pipe or a terminal",
-                                 names[index]);
-        } else if (S_ISSOCK(status.st_mode) && !is_harmless_socket(job, given)) {
-                return error_set(
-                        err, ABATIS_E_INVALID,
-                        "%s is a socket that reaches further than --net %s allows; give the command a pipe",
-                        names[index], network_mode_name(job->context.policy->network));
-        }
-        job->child.stdio[index] = given;
-        if (S_ISREG(status.st_mode) && status.st_nlink)
-                return check_file(job, index, given, err);
         return 0;
 }
 
@@ -226,20 +179,30 @@ static int watch_stream(struct job *job, int index, abatis_error *err)
         return 0;
 }
 
-static int open_stream(struct job *job, int index, int copy, int *command_end, abatis_error *err)
+static int open_stream(struct job *job, int index, int copy, abatis_error *err)
 {
-        uint64_t limit = job->context.policy->limits[LIMIT_OUTPUT];
-        int r = stream_open(&job->streams[index], copy, limit ? limit : DEFAULT_OUTPUT_LIMIT, command_end,
-                            err);
+        int r = stream_open(&job->streams[index], copy, &job->stdio.ends[index + 1], err);
 
-        job->child.stdio[index + 1] = *command_end;
+        job->stdio.fds[index + 1] = job->stdio.ends[index + 1];
         return r ? r : watch_stream(job, index, err);
+}
+
+static int open_watch(struct job *job, abatis_error *err)
+{
+        if (job->epoll >= 0)
+                return 0;
+        job->epoll = epoll_create1(EPOLL_CLOEXEC);
+        return job->epoll < 0 ? error_os(err, errno, "cannot watch the command") : 0;
 }
 
 static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
 {
         struct itimerspec when = { .it_value = { (time_t)(milliseconds / 1000),
                                                  (long)(milliseconds % 1000) * 1000000 } };
+        int r = open_watch(job, err);
+
+        if (r < 0)
+                return r;
 
         job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (job->timer < 0 || timerfd_settime(job->timer, 0, &when, NULL) < 0)
@@ -247,74 +210,73 @@ static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *er
         return watch(job, job->timer, SOURCE_DEADLINE, err);
 }
 
-static int open_watch(struct job *job, abatis_error *err)
-{
-        uint64_t timeout = job->context.policy->limits[LIMIT_TIMEOUT];
-
-        job->epoll = epoll_create1(EPOLL_CLOEXEC);
-        if (job->epoll < 0)
-                return error_os(err, errno, "cannot watch the command");
-        return timeout ? set_deadline(job, timeout, err) : 0;
-}
-
 /* What the kernel refused is explained by trying it all again: the reason is in a sysctl or a security module. */
 static int explain_refusal(int os_errno, const char *what, abatis_error *err)
 {
         abatis_host host;
+        int r;
 
+        if (!err)
+                return ABATIS_E_SYSTEM;
         if (!host_probe_fully(&host, NULL) && host.namespaces == NAMESPACES_NONE)
-                return error_set(err, ABATIS_E_UNENFORCEABLE, "%s: %s", what, host.namespaces_reason);
-        return error_os(err, os_errno, "%s", what);
+                r = error_set(err, ABATIS_E_UNENFORCEABLE, "%s: %s", what, host.namespaces_reason);
+        else
+                r = error_os(err, os_errno, "%s", what);
+        host_done(&host);
+        return r;
 }
 
 static int clone_init(struct job *job, abatis_error *err)
 {
-        const struct resources *resources = job->context.resources;
+        /* A stack that ends with a page touches one page less. */
+        char *stacks = job->stacks + (-(uintptr_t)job->stacks & (PAGE - 1));
         struct clone3_arguments arguments = {
-                .flags = resources->child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
+                .flags = job->ground.child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
                 .pidfd = (uintptr_t)&job->pidfd,
                 /* No exit signal: the host program's own SIGCHLD handling never sees this child. */
                 .exit_signal = 0,
+                .stack = (uintptr_t)stacks,
                 .stack_size = CHILD_STACK_SIZE,
         };
-        OWN_FD int host = (int)syscall(SYS_pidfd_open, getpid(), 0);
+        OWN_FD int host = (int)RAW(SYS_pidfd_open, getpid(), 0);
+        const uint64_t all = ~0ull;
+        uint64_t before;
         long pid;
 
         if (host < 0)
-                return error_os(err, errno, "cannot watch the host process");
-        job->stacks = malloc(2 * CHILD_STACK_SIZE);
-        job->slots = calloc(resources->slot_count + 1, sizeof(*job->slots));
-        if (!job->stacks || !job->slots)
-                return error_memory(err);
-        arguments.stack = (uintptr_t)job->stacks;
-        job->child.command_stack = job->stacks + 2 * CHILD_STACK_SIZE;
-        job->child.slots = job->slots;
+                return error_os(err, -host, "cannot watch the host process");
+        job->child.ground = &job->ground.child;
+        job->child.command_stack = stacks + 2 * CHILD_STACK_SIZE;
         job->child.host_pidfd = host;
+        memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));
+        /* Init begins with everything blocked: what it must pass on or hear of may come before its first instruction. */
+        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
         pid = raw_clone(&arguments, child_init, &job->child);
-        if (pid < 0)
+        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+        if (pid < 0) {
+                job->pidfd = -1;
                 return explain_refusal((int)-pid, "cannot create the sandbox's namespaces", err);
-        return watch(job, job->pidfd, SOURCE_PROCESS, err);
+        }
+        return 0;
 }
 
-/* The caller's descriptors are looked at before any of ours is made: one of ours could get a number of theirs that
- * they had closed. */
-static int connect_and_clone(struct job *job, const abatis_job_options *options, abatis_error *err)
+/* What the command will have as 0, 1 and 2, and where we read its output. The caller's descriptors are looked at before
+ * any of ours is made: one of ours could get a number of theirs that they had closed. */
+static int connect_stdio(struct job *job, abatis_error *err)
 {
+        const abatis_job_options *options = &job->options;
         const int given[3] = { options->stdin_fd, options->stdout_fd, options->stderr_fd };
-        OWN_FD int in = -1, out = -1, error = -1;
-        int *owned[3] = { &in, &out, &error };
         int r = 0;
 
         for (int i = 0; i < 3 && !r; i++)
                 if (!i || !options->capture)
-                        r = choose_stdio(job, i, given[i], owned[i], err);
-        if (!r)
-                r = open_watch(job, err);
-        if (!r && options->capture)
-                r = open_stream(job, 0, options->stdout_fd, &out, err);
-        if (!r && options->capture)
-                r = open_stream(job, 1, options->stderr_fd, &error, err);
-        return r ? r : clone_init(job, err);
+                        r = stdio_choose(&job->stdio, i, given[i], err);
+        if (r || !options->capture)
+                return r;
+        r = open_watch(job, err);
+        for (int i = 0; i < 2 && !r; i++)
+                r = open_stream(job, i, given[i + 1], err);
+        return r;
 }
 
 static void job_free(struct job *job)
@@ -324,49 +286,106 @@ static void job_free(struct job *job)
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);
+        stdio_done(&job->stdio);
         stream_done(&job->streams[0]);
         stream_done(&job->streams[1]);
         free(job->arena);
         free(job->program);
-        for (int i = 0; i < 3; i++)
-                free(job->reopen[i]);
         free(job->cwd);
         free(job->stacks);
         free(job->slots);
         free(job);
 }
 
-static int launch(struct job *job, const abatis_job_options *options, abatis_error *err)
+/* Without a plan there is no telling yet which refusal matters: a ground that cannot be laid now is tried again at the
+ * launch, which reports it. */
+static void begin_ground(struct job *job)
 {
-        int r = prepare_command(job, options, err);
+        abatis_host host;
 
-        clock_gettime(CLOCK_MONOTONIC, &job->start);
-        return r ? r : connect_and_clone(job, options, err);
+        host_probe_quickly(&host);
+        if (!ground_lay_out(&job->ground, &host, NULL) && !clone_init(job, NULL))
+                child_wait_for_init(&job->child);
 }
 
-int job_start(const struct job_context *context, const abatis_job_options *options, struct job **out,
-              abatis_error *err)
+int job_prepare(const abatis_job_options *options, struct job **out, abatis_error *err)
 {
         struct job *job;
-        int r;
+        int r = check_options(options, err);
 
-        if (!options || options->size < sizeof(*options))
-                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size is not set");
+        if (r < 0)
+                return r;
         job = calloc(1, sizeof(*job));
         if (!job)
                 return error_memory(err);
-        job->context = *context;
-        job->child.plan = &context->resources->child;
+        job->options = *options;
         job->epoll = job->pidfd = job->timer = job->streams[0].pipe = job->streams[1].pipe = -1;
-        r = launch(job, options, err);
+        job->stdio = (struct stdio)STDIO_INIT;
+        job->stacks = malloc(2 * CHILD_STACK_SIZE + PAGE);
+        r = job->stacks ? connect_stdio(job, err) : error_memory(err);
         if (r < 0) {
-                if (job->pidfd >= 0)
-                        job_finish(job, NULL, NULL);
-                else
-                        job_free(job);
+                job_free(job);
                 return r;
         }
+        begin_ground(job);
         *out = job;
+        return 0;
+}
+
+static int reap(struct job *job, int flags, abatis_error *err);
+
+static void kill_tree(struct job *job)
+{
+        syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+}
+
+/* A plan that was made for less than the ground provides, or a ground that could not be laid. */
+static int renew_ground(struct job *job, abatis_error *err)
+{
+        const abatis_host *host = job->context.resources->host;
+        int r = 0;
+
+        if (job->pidfd >= 0 && ground_fits(&job->ground, host))
+                return 0;
+        if (job->pidfd >= 0) {
+                kill_tree(job);
+                r = reap(job, 0, err);
+                close(job->pidfd);
+                job->pidfd = -1;
+                job->is_reaped = false;
+        }
+        job->child = (struct child_job){ 0 };
+        if (!r)
+                r = ground_lay_out(&job->ground, host, err);
+        return r ? r : clone_init(job, err);
+}
+
+/* When init gets the plan, everything else is known too: from there on it has the processor to itself. */
+int job_launch(struct job *job, const struct job_context *context, abatis_error *err)
+{
+        const uint64_t *limits = context->policy->limits;
+        int r = 0;
+
+        job->context = *context;
+        read_clock(&job->start);
+        if (limits[LIMIT_OUTPUT] && !job->options.capture)
+                return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
+        for (int i = 0; i < 2; i++)
+                job->streams[i].limit = limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT;
+        r = renew_ground(job, err);
+        if (!r)
+                r = stdio_check(&job->stdio, context->policy, err);
+        if (!r)
+                r = prepare_command(job, err);
+        if (!r && limits[LIMIT_TIMEOUT])
+                r = set_deadline(job, limits[LIMIT_TIMEOUT], err);
+        if (!r && job->epoll >= 0)
+                r = watch(job, job->pidfd, SOURCE_PROCESS, err);
+        stdio_close_ends(&job->stdio);
+        if (r < 0)
+                return r;
+        job->is_launched = true;
+        child_give_plan(&job->child);
         return 0;
 }
 
@@ -374,7 +393,7 @@ int job_start(const struct job_context *context, const abatis_job_options *optio
 
 int job_fd(const struct job *job)
 {
-        return job->epoll;
+        return job->epoll < 0 ? job->pidfd : job->epoll;
 }
 
 static int reap(struct job *job, int flags, abatis_error *err)
@@ -388,15 +407,10 @@ static int reap(struct job *job, int flags, abatis_error *err)
         if (!info.si_pid)
                 return 0;
         job->is_reaped = true;
-        clock_gettime(CLOCK_MONOTONIC, &now);
+        read_clock(&now);
         job->duration_ms = (double)(now.tv_sec - job->start.tv_sec) * 1e3 +
                            (double)(now.tv_nsec - job->start.tv_nsec) / 1e6;
         return 0;
-}
-
-static void kill_tree(struct job *job)
-{
-        syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
 }
 
 static bool was_killed(const struct job *job)
@@ -433,32 +447,45 @@ static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
         return 0;
 }
 
+static int handle_event(struct job *job, enum source source, abatis_error *err)
+{
+        int r;
+
+        switch (source) {
+        case SOURCE_STDOUT:
+        case SOURCE_STDERR:
+                return 0; /* both are looked at afterwards */
+        case SOURCE_DEADLINE:
+                if (!job->is_reaped)
+                        kill_tree(job);
+                job->has_timed_out |= !job->is_reaped;
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
+                return 0;
+        case SOURCE_PROCESS:
+                r = reap(job, WNOHANG, err);
+                if (job->is_reaped)
+                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->pidfd, NULL);
+                return r;
+        }
+        return 0;
+}
+
 int job_advance(struct job *job, bool *is_done, abatis_error *err)
 {
         struct epoll_event events[4];
-        int count = epoll_wait(job->epoll, events, 4, 0), r = 0;
         bool are_streams_done;
+        int count, r = 0;
 
+        if (job->epoll < 0) {
+                r = job->is_reaped ? 0 : reap(job, WNOHANG, err);
+                *is_done = job->is_reaped;
+                return r;
+        }
+        count = epoll_wait(job->epoll, events, 4, 0);
         if (count < 0 && errno != EINTR)
                 return error_os(err, errno, "cannot watch the command");
-        for (int i = 0; i < count && !r; i++) {
-                switch ((enum source)events[i].data.u32) {
-                case SOURCE_STDOUT:
-                case SOURCE_STDERR:
-                        break; /* both are looked at below */
-                case SOURCE_DEADLINE:
-                        if (!job->is_reaped)
-                                kill_tree(job);
-                        job->has_timed_out |= !job->is_reaped;
-                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
-                        break;
-                case SOURCE_PROCESS:
-                        r = reap(job, WNOHANG, err);
-                        if (job->is_reaped)
-                                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->pidfd, NULL);
-                        break;
-                }
-        }
+        for (int i = 0; i < count && !r; i++)
+                r = handle_event(job, (enum source)events[i].data.u32, err);
         if (!r)
                 r = advance_streams(job, &are_streams_done, err);
         if (!r)
@@ -527,8 +554,8 @@ static int report_failure(const struct job *job, abatis_error *err)
                 return error_os(err, child->failed_errno,
                                 "the working directory '%s' cannot be entered inside", child->cwd);
         snprintf(what, sizeof(what), "step '%s'%s%s failed",
-                 plan_op_name(job->context.plan->steps[child->failed_step].op),
-                 child->failed_path ? " on " : "", child->failed_path ? child->failed_path : "");
+                 plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
+                 child->failed_path ? child->failed_path : "");
         return explain_refusal(child->failed_errno, what, err);
 }
 
@@ -564,14 +591,16 @@ int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         int r = 0;
 
-        if (!job->is_reaped) {
+        if (job->pidfd >= 0 && !job->is_reaped) {
                 kill_tree(job);
                 r = reap(job, 0, err);
                 settle_stream(job, 0);
                 settle_stream(job, 1);
         }
-        if (!r)
+        if (!r && job->is_launched)
                 r = settle(job, out, err);
+        else if (!r && out)
+                r = error_set(err, ABATIS_E_INVALID, "the job was never launched");
         job_free(job);
         return r;
 }

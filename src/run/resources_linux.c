@@ -15,11 +15,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "run/grants_linux.h"
-
-#define ATTR_RDONLY 0x1u
-#define ATTR_NOSUID 0x2u
-#define ATTR_NODEV 0x4u
-#define ATTR_NOEXEC 0x8u
+#include "run/ground_linux.h"
 
 /* Used while the steps of one plan are made. */
 struct opener {
@@ -27,22 +23,22 @@ struct opener {
         const struct plan *plan;
         const abatis_policy *policy;
         const abatis_host *host;
-        const char *stage; /* where the tmpfs is mounted */
-        const char *root;  /* "" or, with a new root, its place on the stage */
-        size_t plan_step;  /* the one being translated */
-        unsigned tmp_slot, shm_slot;
+        const char *root;         /* "" or, with a new root, its place on the stage */
+        enum plan_op plan_op;     /* of the step being translated */
+        bool has_shm, has_queues; /* the host has a directory for them */
+        unsigned tmp_slot, shm_slot, node_slot, tree_slot; /* tree_slot: of the next tree to put back */
         bool has_failed;
         struct init_step dropped_init; /* written to after a failure, never read */
         struct command_step dropped_command;
 };
 
-static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-                                            "/dev/random", "/dev/urandom", "/dev/tty" };
-
 /* What root may read by its file mode alone, without any capability. */
 static const char *const root_proc_files[] = { "/proc/kcore",      "/proc/kmsg",        "/proc/kpagecount",
                                                "/proc/kpageflags", "/proc/kpagecgroup", "/proc/keys",
                                                "/proc/timer_list", "/proc/slabinfo",    "/proc/vmallocinfo" };
+
+static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+                                            "/dev/random", "/dev/urandom", "/dev/tty" };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -75,7 +71,7 @@ static struct init_step *init_step(struct opener *opener, enum init_op op, const
                 return &opener->dropped_init;
         resources->init_steps = steps;
         steps += resources->child.init_count++;
-        *steps = (struct init_step){ .op = op, .path = path, .plan_step = opener->plan_step };
+        *steps = (struct init_step){ .op = op, .path = path, .plan_op = opener->plan_op };
         return steps;
 }
 
@@ -90,7 +86,7 @@ static struct command_step *command_step(struct opener *opener, enum command_op 
                 return &opener->dropped_command;
         resources->command_steps = steps;
         steps += resources->child.command_count++;
-        *steps = (struct command_step){ .op = op, .plan_step = opener->plan_step };
+        *steps = (struct command_step){ .op = op, .plan_op = opener->plan_op };
         return steps;
 }
 
@@ -206,19 +202,15 @@ static void make_device_points(struct opener *opener)
                 init_step(opener, INIT_MAKE_LINK, links[i][0])->target = links[i][1];
 }
 
-/* The host's message queues, as files: they could be emptied through a descriptor. */
-static bool has_host_queues(const struct opener *opener)
+/* The host's message queues, as files, could be emptied through a descriptor: they are covered. */
+static bool shows_host_queues(const struct opener *opener)
 {
-        return !*opener->root && kind_of("/dev/mqueue") == PATH_DIRECTORY;
+        return !*opener->root && opener->has_queues;
 }
 
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
 static void fill_stage(struct opener *opener)
 {
-        bool has_masks = !opener->host->uid || has_host_queues(opener);
-
-        init_step(opener, INIT_MAKE_DIR, "tmp")->value = 01777;
-        init_step(opener, INIT_MAKE_DIR, "shm")->value = 01777;
         make_device_points(opener);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 const struct step *step = &opener->plan->steps[i];
@@ -233,45 +225,41 @@ static void fill_stage(struct opener *opener)
                         make_directories(opener, name, false);
                         init_step(opener, INIT_MAKE_LINK, name)->target = step->target;
                 }
-                has_masks |= step->op == PLAN_HIDE;
         }
-        if (has_masks) {
-                init_step(opener, INIT_MAKE_DIR, "d")->value = 0;
-                init_step(opener, INIT_MAKE_FILE, "f")->value = 0;
-        }
-        opener->tmp_slot = opener->resources->slot_count++;
-        init_step(opener, INIT_GRAB_STAGED, "tmp")->slot = opener->tmp_slot;
-        opener->shm_slot = opener->resources->slot_count++;
-        init_step(opener, INIT_GRAB_STAGED, "shm")->slot = opener->shm_slot;
 }
 
 /* ---- translation ---------------------------------------------------------------------------------------- */
 
-/* Trees are copied while they are still what the host made them, and put back over the read-only world. */
-static void grab_trees(struct opener *opener, unsigned *first_slot)
+static struct init_step *grab(struct opener *opener, enum init_op op, const char *path)
 {
-        *first_slot = opener->resources->slot_count;
+        struct init_step *step = init_step(opener, op, path);
+
+        step->slot = opener->resources->slot_count++;
+        return step;
+}
+
+/* Trees are copied while they are still what the host made them, and put back over the read-only world: first those of
+ * every plan, then its own in their order. */
+static void grab_trees(struct opener *opener)
+{
+        opener->tmp_slot = grab(opener, INIT_GRAB_STAGED, "tmp")->slot;
+        opener->shm_slot = grab(opener, INIT_GRAB_STAGED, "shm")->slot;
+        opener->node_slot = opener->resources->slot_count;
+        opener->plan_op = PLAN_DEVICES;
+        for (size_t i = 0; i < COUNT(device_nodes); i++)
+                /* Root owns the nodes: writing to the device needs no writable mount, chmod does. */
+                grab(opener, INIT_GRAB_NODE, device_nodes[i])->value =
+                        opener->host->uid ? 0 : ATTR_RDONLY | ATTR_NOSUID;
+        opener->tree_slot = opener->resources->slot_count;
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 const struct step *step = &opener->plan->steps[i];
-                struct init_step *grab;
 
-                opener->plan_step = i;
-                if (step->op == PLAN_DEVICES) {
-                        for (size_t j = 0; j < COUNT(device_nodes); j++) {
-                                grab = init_step(opener, INIT_GRAB_NODE, device_nodes[j]);
-                                grab->slot = opener->resources->slot_count++;
-                                /* Root owns the nodes: writing to the device needs no writable mount, chmod does. */
-                                grab->value = opener->host->uid ? 0 : ATTR_RDONLY | ATTR_NOSUID;
-                        }
-                        continue;
-                }
-                if (step->op != PLAN_WRITABLE && step->op != PLAN_SHOW)
-                        continue;
-                grab = init_step(opener, INIT_GRAB, step->path);
-                grab->slot = opener->resources->slot_count++;
-                grab->value = ATTR_NOSUID | ATTR_NODEV;
-                if (step->op == PLAN_SHOW)
-                        grab->value |= ATTR_RDONLY | (step->value ? ATTR_NOEXEC : 0);
+                opener->plan_op = step->op;
+                if (step->op == PLAN_WRITABLE)
+                        grab(opener, INIT_GRAB, step->path)->value = ATTR_NOSUID | ATTR_NODEV;
+                else if (step->op == PLAN_SHOW)
+                        grab(opener, INIT_GRAB, step->path)->value =
+                                ATTR_NOSUID | ATTR_NODEV | ATTR_RDONLY | (step->value ? ATTR_NOEXEC : 0);
         }
 }
 
@@ -283,10 +271,10 @@ static struct init_step *place(struct opener *opener, const char *path, unsigned
         return step;
 }
 
-static void place_devices(struct opener *opener, unsigned *slot)
+static void place_devices(struct opener *opener)
 {
-        for (size_t i = 0; i < COUNT(device_nodes); i++)
-                place(opener, device_nodes[i], (*slot)++)->is_system = true;
+        for (unsigned i = 0; i < COUNT(device_nodes); i++)
+                place(opener, device_nodes[i], opener->node_slot + i)->is_system = true;
 }
 
 static void mount_terminals(struct opener *opener)
@@ -301,9 +289,11 @@ static void mount_terminals(struct opener *opener)
                 init_step(opener, INIT_PTMX, "/dev/ptmx")->target = "/dev/pts/ptmx";
 }
 
-static void mount_proc(struct opener *opener)
+static void finish_proc(struct opener *opener)
 {
-        init_step(opener, INIT_PROC, in_root(opener, "/proc"));
+        /* The ground has one at /proc, which a new root leaves behind. */
+        if (*opener->root)
+                init_step(opener, INIT_PROC, in_root(opener, "/proc"))->value = MS_RDONLY;
         for (size_t i = 0; i < COUNT(root_proc_files) && !opener->host->uid; i++)
                 if (kind_of(root_proc_files[i]) != PATH_ABSENT)
                         init_step(opener, INIT_COVER, in_root(opener, root_proc_files[i]))->target = "f";
@@ -328,22 +318,20 @@ static void set_limits(struct opener *opener)
         }
 }
 
-/* What the command does when init is ready. */
+/* What is left for the command when its filter is loaded. */
 static void finish_command(struct opener *opener)
 {
+        command_step(opener, COMMAND_DESCRIPTORS);
         command_step(opener, COMMAND_WAIT);
         if (has_op(opener->plan, PLAN_LANDLOCK))
                 command_step(opener, COMMAND_LANDLOCK);
         command_step(opener, COMMAND_CHDIR);
-        /* Late: it may take the number of a descriptor that an earlier step needed. */
-        command_step(opener, COMMAND_STDIO);
-        command_step(opener, COMMAND_DESCRIPTORS);
-        /* After the descriptors: a limit for the command is none for its own preparation. */
+        command_step(opener, COMMAND_REOPEN);
         set_limits(opener);
 }
 
-/* One step of the plan after the world became read-only. *slot runs through the trees that were grabbed. */
-static void translate(struct opener *opener, const struct step *step, unsigned *slot)
+/* One step of the plan after the world became read-only. */
+static void translate(struct opener *opener, const struct step *step)
 {
         struct init_step *child;
 
@@ -351,6 +339,10 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         case PLAN_NAMESPACES:
         case PLAN_MAP_IDS:
         case PLAN_STAGE:
+        case PLAN_PRIVATE_IPC:
+        case PLAN_SESSION:
+        case PLAN_PRIVILEGES:
+                return; /* part of the ground */
         case PLAN_READ_ONLY_WORLD:
         case PLAN_LINK:
         case PLAN_LIMIT:
@@ -363,25 +355,25 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
                 return;
         case PLAN_SHOW:
         case PLAN_WRITABLE:
-                place(opener, step->path, (*slot)++);
+                place(opener, step->path, opener->tree_slot++);
                 return;
         case PLAN_DEVICES:
-                place_devices(opener, slot);
+                place_devices(opener);
                 return;
         case PLAN_TERMINALS:
                 mount_terminals(opener);
                 return;
         case PLAN_PRIVATE_SHM:
-                if (*opener->root || kind_of("/dev/shm") == PATH_DIRECTORY)
+                if (*opener->root || opener->has_shm)
                         place(opener, "/dev/shm", opener->shm_slot)->is_system = true;
-                if (has_host_queues(opener))
+                if (shows_host_queues(opener))
                         init_step(opener, INIT_COVER, "/dev/mqueue")->target = "d";
                 return;
         case PLAN_PRIVATE_TMP:
                 place(opener, "/tmp", opener->tmp_slot)->is_system = true;
                 return;
         case PLAN_PROC:
-                mount_proc(opener);
+                finish_proc(opener);
                 return;
         case PLAN_PIN:
                 init_step(opener, INIT_BIND, in_root(opener, step->path))->is_kept = true;
@@ -399,16 +391,6 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         case PLAN_ENTER_ROOT:
                 init_step(opener, INIT_PIVOT, opener->root);
                 return;
-        case PLAN_PRIVATE_IPC:
-                command_step(opener, COMMAND_IPC);
-                return;
-        case PLAN_SESSION:
-                command_step(opener, COMMAND_SIGNALS);
-                command_step(opener, COMMAND_SESSION);
-                return;
-        case PLAN_PRIVILEGES:
-                command_step(opener, COMMAND_PRIVILEGES)->value = opener->host->namespaces != NAMESPACES_USER;
-                return;
         case PLAN_LANDLOCK:
                 command_step(opener, COMMAND_RULES);
                 return;
@@ -421,80 +403,34 @@ static void translate(struct opener *opener, const struct step *step, unsigned *
         }
 }
 
-/* A directory that is nobody's: the tmpfs on it is covered again before the command sees it. */
-static const char *choose_stage(void)
-{
-        static const char *const candidates[] = { "/dev/shm", "/tmp", "/run", "/mnt" };
-
-        for (size_t i = 0; i < COUNT(candidates); i++)
-                if (kind_of(candidates[i]) == PATH_DIRECTORY)
-                        return candidates[i];
-        return NULL;
-}
-
 static int make_steps(struct opener *opener, abatis_error *err)
 {
-        struct resources *resources = opener->resources;
-        bool has_world = has_op(opener->plan, PLAN_READ_ONLY_WORLD);
-        unsigned slot = 0;
+        if (has_op(opener->plan, PLAN_READ_ONLY_WORLD)) {
+                const char *stage;
+                int r = ground_find_stage(&stage, err);
 
-        /* First of all: while init mounts, the command prepares itself on another processor. */
-        init_step(opener, INIT_START, NULL);
-        if (has_op(opener->plan, PLAN_MAP_IDS))
-                init_step(opener, INIT_MAP_IDS, resources->uid_map)->target = resources->gid_map;
-        if (has_world) {
-                opener->stage = choose_stage();
-                if (!opener->stage)
-                        return error_set(err, ABATIS_E_SYSTEM,
-                                         "none of /dev/shm, /tmp, /run and /mnt is a directory");
+                if (r < 0)
+                        return r;
+                opener->has_shm = !strcmp(stage, "/dev/shm"); /* it would be the first choice */
+                opener->has_queues = kind_of("/dev/mqueue") == PATH_DIRECTORY;
                 if (has_op(opener->plan, PLAN_NEW_ROOT))
-                        opener->root = keep(opener, opener->stage, "/root");
-                /* Another user's namespace only receives mount events; root's would also send them. */
-                if (opener->host->namespaces == NAMESPACES_ROOT)
-                        init_step(opener, INIT_PRIVATE, NULL);
-                init_step(opener, INIT_STAGE, opener->stage);
+                        opener->root = keep(opener, stage, "/root");
+                opener->plan_op = PLAN_STAGE;
+                init_step(opener, INIT_OPEN_STAGE, stage);
                 fill_stage(opener);
-        }
-        if (has_world) {
-                grab_trees(opener, &slot);
+                grab_trees(opener);
+                opener->plan_op = PLAN_READ_ONLY_WORLD;
                 init_step(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
         }
+        opener->plan_op = PLAN_DESCRIPTORS;
+        command_step(opener, COMMAND_STDIO);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
-                opener->plan_step = i;
-                translate(opener, &opener->plan->steps[i], &slot);
+                opener->plan_op = opener->plan->steps[i].op;
+                translate(opener, &opener->plan->steps[i]);
         }
         command_step(opener, COMMAND_SIGNAL_MASK);
         command_step(opener, COMMAND_EXEC);
         return opener->has_failed ? error_memory(err) : 0;
-}
-
-static uint64_t namespace_flags(const struct plan *plan, const abatis_host *host)
-{
-        if (!has_op(plan, PLAN_NAMESPACES))
-                return 0;
-        return CLONE_NEWNS | CLONE_NEWPID | (host->namespaces == NAMESPACES_USER ? CLONE_NEWUSER : 0);
-}
-
-static char *write_number(char *at, unsigned number)
-{
-        char digits[12];
-        int count = 0;
-
-        do
-                digits[count++] = (char)('0' + number % 10);
-        while (number /= 10);
-        while (count)
-                *at++ = digits[--count];
-        return at;
-}
-
-/* "ID ID 1": the one id is mapped to itself. */
-static void write_map(char *map, unsigned id)
-{
-        map = write_number(map, id);
-        *map++ = ' ';
-        map = write_number(map, id);
-        memcpy(map, " 1", 3);
 }
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
@@ -508,14 +444,12 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
 
         if (!resources)
                 return error_memory(err);
-        write_map(resources->uid_map, host->uid);
-        write_map(resources->gid_map, host->gid);
-        resources->child.namespaces = namespace_flags(plan, host);
+        resources->host = host;
         r = make_steps(&opener, err);
         if (!r)
                 r = filter_build(policy->network, &resources->filter, err);
         if (!r && has_op(plan, PLAN_LANDLOCK))
-                r = grants_open(plan, policy, host->landlock_abi, resources, err);
+                r = grants_make(plan, policy, host, resources, err);
         if (r < 0) {
                 resources_free(resources);
                 return r;
@@ -535,11 +469,8 @@ void resources_free(struct resources *resources)
 {
         if (!resources)
                 return;
-        for (size_t i = 0; i < resources->child.rule_count; i++) {
-                if (resources->rules[i].fd >= 0)
-                        close(resources->rules[i].fd);
+        for (size_t i = 0; i < resources->child.rule_count; i++)
                 free((void *)resources->rules[i].except);
-        }
         free(resources->rules);
         free(resources->init_steps);
         free(resources->command_steps);

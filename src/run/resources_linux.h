@@ -11,11 +11,11 @@ struct resources {
         struct init_step *init_steps;       /* owned */
         struct command_step *command_steps; /* owned */
         size_t init_capacity, command_capacity;
-        struct child_rule *rules; /* owned, with their descriptors */
+        struct child_rule *rules; /* owned */
         size_t rule_capacity;
         unsigned slot_count;
-        struct strings strings; /* owned: paths made here that the steps borrow */
-        char uid_map[48], gid_map[48];
+        const abatis_host *host; /* borrowed from the sandbox */
+        struct strings strings;  /* owned: paths made here that the steps borrow */
         struct filter filter;
 };
 

@@ -8,6 +8,8 @@
 void host_probe_quickly(abatis_host *host);
 /* Tries everything for real, in child processes, and records findings for the doctor. */
 int host_probe_fully(abatis_host *host, abatis_error *err);
+/* After either probe; harmless when it failed. */
+void host_done(abatis_host *host);
 
 struct resources; /* an open plan: descriptors, filter, prepared steps */
 
@@ -31,8 +33,10 @@ struct job_outcome {
 
 struct job;
 
-int job_start(const struct job_context *context, const abatis_job_options *options, struct job **out,
-              abatis_error *err);
+/* Begins what needs no plan. What `options` point to must stay until the launch. */
+int job_prepare(const abatis_job_options *options, struct job **out, abatis_error *err);
+/* A job whose launch failed can only be finished. */
+int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
 int job_fd(const struct job *job);
 int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);

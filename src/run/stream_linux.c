@@ -5,19 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
-int stream_open(struct stream *stream, int copy, uint64_t limit, int *command_end, abatis_error *err)
+int stream_open(struct stream *stream, int copy, int *command_end, abatis_error *err)
 {
         int ends[2];
 
+        stream->pending = malloc(STREAM_CHUNK);
+        if (!stream->pending)
+                return error_memory(err);
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return error_os(err, errno, "cannot make a pipe");
         stream->pipe = ends[0];
         stream->copy = copy;
-        stream->limit = limit;
         stream->state = STREAM_READS;
         *command_end = ends[1];
         if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
@@ -37,6 +40,7 @@ void stream_drop(struct stream *stream)
 void stream_done(struct stream *stream)
 {
         stream_drop(stream);
+        free(stream->pending);
         text_done(&stream->kept);
 }
 
@@ -84,7 +88,7 @@ static bool read_chunk(struct stream *stream)
         size_t taken;
 
         do
-                got = read(stream->pipe, stream->pending, sizeof(stream->pending));
+                got = read(stream->pipe, stream->pending, STREAM_CHUNK);
         while (got < 0 && errno == EINTR);
         if (got < 0 && errno == EAGAIN)
                 return false;

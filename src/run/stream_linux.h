@@ -23,12 +23,12 @@ struct stream {
         struct text kept; /* owned */
         uint64_t limit, length;
         bool is_truncated;
-        char pending[STREAM_CHUNK]; /* read, and not yet taken by `copy` */
+        char *pending; /* owned, STREAM_CHUNK bytes: read, and not yet taken by `copy` */
         size_t pending_start, pending_length;
 };
 
-/* Makes the pipe; *command_end is the caller's to close. */
-int stream_open(struct stream *stream, int copy, uint64_t limit, int *command_end, abatis_error *err);
+/* Makes the pipe; *command_end is the caller's to close. The limit is zero until the caller sets it. */
+int stream_open(struct stream *stream, int copy, int *command_end, abatis_error *err);
 /* Moves what can be moved without blocking: one chunk, or with `to_the_end` all there is. */
 void stream_advance(struct stream *stream, bool to_the_end);
 /* Forgets what nobody takes. */

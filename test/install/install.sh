@@ -3,8 +3,8 @@
 #
 #   test/install/install.sh [BUILD-DIRECTORY]     (default: a build of its own with the prefix /opt/abatis-test)
 #
-# Installs below a scratch DESTDIR, finds the library through pkg-config, and runs embed.c as root and as an ordinary
-# user. Nothing is written outside the scratch directory.
+# Installs below a scratch DESTDIR, finds the library through pkg-config, and runs the host programs (embed*.c) as root
+# and as an ordinary user. Nothing is written outside the scratch directory.
 set -u
 repo=$(cd "$(dirname "$0")/../.." && pwd)
 readonly repo uid=4343
@@ -85,28 +85,33 @@ expect programs_search_no_path_of_their_own \
 
 # ---- embedding ----------------------------------------------------------------------------------------------
 
+readonly programs=(embed embed_jobs)
+
 # shellcheck disable=SC2046 # pkg-config's words are meant to be split
-compile() { # OUT FLAGS...
-        local out=$1 flags=(-std=gnu11 -g -Wall -Wextra -Werror -pthread)
+compile() { # WAY FLAGS...: every program, linked in that way
+        local way=$1 program flags=(-std=gnu11 -g -Wall -Wextra -Werror -pthread)
         shift
         [ "$sanitizers" = none ] || flags+=("-fsanitize=$sanitizers")
-        "${CC:-cc}" "${flags[@]}" "$repo/test/install/embed.c" -o "$out" $(package --cflags) "$@"
+        for program in "${programs[@]}"; do
+                "${CC:-cc}" "${flags[@]}" "$repo/test/install/$program.c" "$repo/test/install/host.c" \
+                        -o "$scratch/$program-$way" $(package --cflags) "$@" || return
+        done
 }
 
 # shellcheck disable=SC2046
 compile_shared() {
-        compile "$scratch/embed-shared" $(package --libs)
+        compile shared $(package --libs)
 }
 
 # The archive by its name: with -labatis the linker would take the shared library beside it.
 # shellcheck disable=SC2046
 compile_static() {
-        compile "$scratch/embed-static" "$libdir/libabatis.a" $(package --static --libs | sed 's/-labatis//')
+        compile static "$libdir/libabatis.a" $(package --static --libs | sed 's/-labatis//')
 }
 
 # shellcheck disable=SC2046
 compile_fully_static() {
-        compile "$scratch/embed-fully-static" -static $(package --static --libs)
+        compile fully_static -static $(package --static --libs)
 }
 
 embeds() { # NAME: runs the program as this identity and counts what it says
@@ -129,19 +134,26 @@ embeds() { # NAME: runs the program as this identity and counts what it says
         [ -n "$summed" ] || not_ok "${name}_runs_to_its_end" "it stopped early"
 }
 
-embed_everywhere() { # PROGRAM NAME
-        local home
-        for who in root user; do
-                [ $who = user ] || [ "$(id -u)" -eq 0 ] || continue
-                home=$(mktemp -d "$scratch/$2.$who.XXXXXX")
-                chmod 755 "$home"
-                if [ $who = user ] && [ "$(id -u)" -eq 0 ]; then
-                        chown $uid:$uid "$home"
-                        embeds "$2_as_$who" env PATH=/usr/bin:/bin HOME="$home" LD_LIBRARY_PATH="$libdir" \
-                                setpriv --reuid=$uid --regid=$uid --clear-groups "$1" "$home"
-                else
-                        embeds "$2_as_$who" env PATH=/usr/bin:/bin HOME="$home" LD_LIBRARY_PATH="$libdir" "$1" "$home"
-                fi
+embed_as() { # WHO PROGRAM WAY
+        local home name=$3_as_$1 change=()
+        # The first program's facts are the plain ones.
+        [ "$2" = embed ] || name=$3_${2#embed_}_as_$1
+        home=$(mktemp -d "$scratch/$name.XXXXXX")
+        chmod 755 "$home"
+        if [ "$1" = user ] && [ "$(id -u)" -eq 0 ]; then
+                chown $uid:$uid "$home"
+                change=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
+        fi
+        embeds "$name" env PATH=/usr/bin:/bin HOME="$home" LD_LIBRARY_PATH="$libdir" "${change[@]}" "$scratch/$2-$3" "$home"
+}
+
+embed_everywhere() { # WAY
+        local program who
+        for program in "${programs[@]}"; do
+                for who in root user; do
+                        [ $who = user ] || [ "$(id -u)" -eq 0 ] || continue
+                        embed_as $who "$program" "$1"
+                done
         done
 }
 
@@ -149,10 +161,10 @@ expect program_builds_with_the_shared_library compile_shared
 expect program_builds_with_the_static_library compile_static
 expect shared_program_needs_the_library bash -c "readelf -d '$scratch/embed-shared' | grep -q 'NEEDED.*libabatis.so.0'"
 expect static_program_needs_no_library bash -c "! readelf -d '$scratch/embed-static' | grep -q libabatis"
-embed_everywhere "$scratch/embed-shared" shared
-embed_everywhere "$scratch/embed-static" static
+embed_everywhere shared
+embed_everywhere static
 if [ "$sanitizers" = none ]; then
         expect program_builds_without_any_shared_library compile_fully_static
-        embed_everywhere "$scratch/embed-fully-static" fully_static
+        embed_everywhere fully_static
 fi
 finish

@@ -33,6 +33,8 @@ leaks_nothing captured_output_leaks_nothing 0 "${at[@]}" --json -- seq 20000
 leaks_nothing passed_on_output_leaks_nothing 0 "${at[@]}" --max-output 100 -- seq 20000
 leaks_nothing a_timeout_leaks_nothing 124 "${at[@]}" --timeout 200ms -- sleep 9
 leaks_nothing a_missing_program_leaks_nothing 127 "${at[@]}" -- ./missing
+leaks_nothing a_program_that_is_none_leaks_nothing 126 "${at[@]}" -- /etc/passwd
+leaks_nothing less_than_was_prepared_leaks_nothing 0 "${at[@]}" --best-effort --net list -- true
 leaks_nothing a_refused_clause_leaks_nothing 125 "${at[@]}" --net list -- true
 leaks_nothing a_bad_rule_leaks_nothing 125 "${at[@]}" --deny relative -- true
 leaks_nothing an_avoided_path_leaks_nothing 0 "${at[@]}" --deny "$scratch/later" -- true

@@ -469,15 +469,16 @@ static void a_plan_in_json_says_what_the_plan_says(void **state)
 
 static void a_host_without_what_is_required_is_not_ready_and_says_so(void **state)
 {
+        struct host_finding findings[] = { { "seccomp", true, true, "a filter was loaded" },
+                                           { "bubblewrap", false, false, "not \"needed\"\n" } };
         abatis_host host = able;
         char *text = NULL, *json = NULL;
 
         (void)state;
         host.finding_count = 2;
-        host.findings[0] = (struct host_finding){ "seccomp", true, true, "a filter was loaded" };
-        host.findings[1] = (struct host_finding){ "bubblewrap", false, false, "not \"needed\"\n" };
+        host.findings = findings;
         assert_true(host_is_ready(&host));
-        host.findings[0].is_available = false;
+        findings[0].is_available = false;
         assert_false(host_is_ready(&host));
         assert_int_equal(host_print(&host, ABATIS_TEXT, &text, NULL), 0);
         assert_non_null(strstr(text, "6.18.0"));
@@ -489,7 +490,7 @@ static void a_host_without_what_is_required_is_not_ready_and_says_so(void **stat
         assert_non_null(strstr(json, "\\\"needed\\\"\\n"));
         free(text);
         free(json);
-        host.findings[0].is_available = true;
+        findings[0].is_available = true;
         host.namespaces = NAMESPACES_NONE;
         assert_false(host_is_ready(&host));
 }

@@ -1,0 +1,122 @@
+/* ground_linux.c: lays out the steps that need no plan. */
+#define _GNU_SOURCE
+#include "run/ground_linux.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+int ground_find_stage(const char **out, abatis_error *err)
+{
+        static const char *const candidates[] = { "/dev/shm", "/tmp", "/run", "/mnt" };
+
+        for (size_t i = 0; i < COUNT(candidates); i++) {
+                struct stat status;
+
+                if (!lstat(candidates[i], &status) && S_ISDIR(status.st_mode)) {
+                        *out = candidates[i];
+                        return 0;
+                }
+        }
+        return error_set(err, ABATIS_E_SYSTEM, "none of /dev/shm, /tmp, /run and /mnt is a directory");
+}
+
+static char *write_number(char *at, unsigned number)
+{
+        char digits[12];
+        int count = 0;
+
+        do
+                digits[count++] = (char)('0' + number % 10);
+        while (number /= 10);
+        while (count)
+                *at++ = digits[--count];
+        return at;
+}
+
+/* "ID ID 1": the one id is mapped to itself. */
+static void write_map(char *map, unsigned id)
+{
+        map = write_number(map, id);
+        *map++ = ' ';
+        map = write_number(map, id);
+        memcpy(map, " 1", 3);
+}
+
+static struct init_step *init_step(struct ground *ground, enum init_op op, const char *path,
+                                   enum plan_op plan_op)
+{
+        struct init_step *step = &ground->init_steps[ground->child.init_count++];
+
+        *step = (struct init_step){ .op = op, .path = path, .plan_op = plan_op };
+        return step;
+}
+
+static void command_step(struct ground *ground, enum command_op op, enum plan_op plan_op, uint64_t value)
+{
+        ground->command_steps[ground->child.command_count++] =
+                (struct command_step){ .op = op, .plan_op = plan_op, .value = value };
+}
+
+static uint64_t namespace_flags(const abatis_host *host)
+{
+        switch (host->namespaces) {
+        case NAMESPACES_NONE:
+                return 0;
+        case NAMESPACES_USER:
+                return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER;
+        case NAMESPACES_ROOT:
+                return CLONE_NEWNS | CLONE_NEWPID;
+        }
+        return 0;
+}
+
+int ground_lay_out(struct ground *ground, const abatis_host *host, abatis_error *err)
+{
+        bool has_mounts = host_has_mounts(host);
+        const char *stage = NULL;
+        int r = has_mounts ? ground_find_stage(&stage, err) : 0;
+
+        if (r < 0)
+                return r;
+        ground->child = (struct child_ground){ .init_steps = ground->init_steps,
+                                               .command_steps = ground->command_steps,
+                                               .namespaces = namespace_flags(host),
+                                               .plan_op = PLAN_NAMESPACES,
+                                               .has_mounts = has_mounts };
+        /* Another user's namespace only receives mount events; root's would also send them. */
+        if (has_mounts && host->namespaces == NAMESPACES_ROOT)
+                init_step(ground, INIT_PRIVATE, NULL, PLAN_READ_ONLY_WORLD);
+        /* First, as the next step looks into it. It becomes read-only with the rest of the world. */
+        if (has_mounts)
+                init_step(ground, INIT_PROC, "/proc", PLAN_PROC);
+        if (host->namespaces == NAMESPACES_USER) {
+                write_map(ground->uid_map, host->uid);
+                write_map(ground->gid_map, host->gid);
+                init_step(ground, INIT_MAP_IDS, ground->uid_map, PLAN_MAP_IDS)->target = ground->gid_map;
+        }
+        if (has_mounts) {
+                init_step(ground, INIT_STAGE, stage, PLAN_STAGE);
+                init_step(ground, INIT_MAKE_DIR, "tmp", PLAN_STAGE)->value = 01777;
+                init_step(ground, INIT_MAKE_DIR, "shm", PLAN_STAGE)->value = 01777;
+                /* What masks are made of. */
+                init_step(ground, INIT_MAKE_DIR, "d", PLAN_STAGE);
+                init_step(ground, INIT_MAKE_FILE, "f", PLAN_STAGE);
+                command_step(ground, COMMAND_IPC, PLAN_PRIVATE_IPC, 0);
+        }
+        command_step(ground, COMMAND_SIGNALS, PLAN_SESSION, 0);
+        command_step(ground, COMMAND_SESSION, PLAN_SESSION, 0);
+        command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
+        return 0;
+}
+
+bool ground_fits(const struct ground *ground, const abatis_host *host)
+{
+        return ground->child.namespaces == namespace_flags(host) &&
+               ground->child.has_mounts == host_has_mounts(host);
+}

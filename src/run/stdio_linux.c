@@ -1,0 +1,121 @@
+/* stdio_linux.c: what a command gets as its descriptors 0, 1 and 2: nothing that leads further than its policy. */
+#define _GNU_SOURCE
+#include "run/stdio_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static const char *const names[] = { "stdin", "stdout", "stderr" };
+
+/* A connected stream leads where its other end is; anything else can be aimed at whom the command likes. */
+static bool is_far_reaching(int fd)
+{
+        int domain = 0, type = 0;
+        socklen_t size = sizeof(domain);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
+            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+                return true;
+        return type != SOCK_STREAM && !(domain == AF_UNIX && type == SOCK_SEQPACKET);
+}
+
+/* The path of a file that was opened for reading, and still has one. */
+static int find_path(int fd, char **out, abatis_error *err)
+{
+        int flags = fcntl(fd, F_GETFL);
+        char link[32], path[PATH_MAX];
+        ssize_t length;
+
+        if (flags < 0 || (flags & O_ACCMODE) != O_RDONLY)
+                return 0;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        length = readlink(link, path, sizeof(path) - 1);
+        if (length < 0)
+                return error_os(err, errno, "cannot find out which file descriptor %d is", fd);
+        path[length] = '\0';
+        if (path[0] != '/')
+                return 0; /* no path leads there */
+        *out = strdup(path);
+        return *out ? 0 : error_memory(err);
+}
+
+int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
+{
+        struct stat status = { 0 };
+        int r = 0;
+
+        if (given < 0 || fstat(given, &status) < 0) {
+                given = stdio->ends[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
+                if (given < 0)
+                        return error_os(err, errno, "cannot open /dev/null");
+        } else if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && fcntl(given, F_GETFL) & O_PATH)) {
+                /* It leads into the host's mounts, where nothing is masked or read-only. */
+                return error_set(err, ABATIS_E_INVALID,
+                                 "%s is a directory; give the command a file, a pipe or a terminal",
+                                 names[index]);
+        } else if (S_ISSOCK(status.st_mode)) {
+                stdio->is_far_reaching[index] = is_far_reaching(given);
+        } else if (S_ISREG(status.st_mode) && status.st_nlink) {
+                r = find_path(given, &stdio->paths[index], err);
+        }
+        stdio->fds[index] = given;
+        return r;
+}
+
+/* A file that may be read but not written is given to the command through mounts of its own. What the policy denies is
+ * not passed on by accident either. */
+static int check_file(struct stdio *stdio, int index, const abatis_policy *policy, abatis_error *err)
+{
+        const char *path = stdio->paths[index];
+        bool is_allowed;
+        const struct rule *rule = policy_decide(policy, ABATIS_WRITE, path, &is_allowed);
+
+        if (!is_allowed && rule && rule->kind == RULE_DENY)
+                return error_set(err, ABATIS_E_INVALID, "descriptor %d is '%s', which %s '%s' denies", index,
+                                 path, rule->origin, rule->path);
+        stdio->is_reopened[index] = !is_allowed;
+        return 0;
+}
+
+int stdio_check(struct stdio *stdio, const abatis_policy *policy, abatis_error *err)
+{
+        for (int i = 0; i < 3; i++) {
+                int r = 0;
+
+                if (stdio->is_far_reaching[i] && policy->network != NETWORK_ALLOW)
+                        r = error_set(
+                                err, ABATIS_E_INVALID,
+                                "%s is a socket that reaches further than --net %s allows; give the command a pipe",
+                                names[i], network_mode_name(policy->network));
+                else if (stdio->paths[i])
+                        r = check_file(stdio, i, policy, err);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+void stdio_close_ends(struct stdio *stdio)
+{
+        for (int i = 0; i < 3; i++) {
+                if (stdio->ends[i] >= 0)
+                        close(stdio->ends[i]);
+                stdio->ends[i] = -1;
+        }
+}
+
+void stdio_done(struct stdio *stdio)
+{
+        stdio_close_ends(stdio);
+        for (int i = 0; i < 3; i++)
+                free(stdio->paths[i]);
+}
