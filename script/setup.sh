@@ -16,6 +16,7 @@ say() {
 
 # One line for each need: the package (its Debian and Ubuntu name), how to see that it is there, what to see.
 #   command X    the program X is in PATH
+#   wish X       the same, but the build can do without: wanted only where apt-get can bring it
 #   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
 #   file X       the file X exists
 #   compiler     any C compiler under its usual name
@@ -27,6 +28,7 @@ meson            command    meson
 ninja-build      command    ninja
 pkg-config       command    pkg-config
 libjansson-dev   module     jansson,jansson.h
+musl-tools       wish       musl-gcc
 "
 needs_demo="
 git              command    git
@@ -65,6 +67,7 @@ shellcheck       command    shellcheck
 has() { # HOW WHAT
         case $1 in
         command) command -v "$2" >/dev/null 2>&1 ;;
+        wish) command -v "$2" >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 ;;
         file) [ -e "$2" ] ;;
         module)
                 if command -v pkg-config >/dev/null 2>&1; then
@@ -85,7 +88,7 @@ list_missing() { # NEEDS
         printf '%s' "$1" | while read -r package how what; do
                 [ -n "$package" ] || continue
                 has "$how" "$what" || case $how in
-                command) printf '%s the program %s\n' "$package" "$what" ;;
+                command | wish) printf '%s the program %s\n' "$package" "$what" ;;
                 module) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
                 file) printf '%s the file %s\n' "$package" "$what" ;;
                 compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;

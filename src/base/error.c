@@ -26,6 +26,16 @@ static void copy_printable(char *to, size_t size, const char *from)
         to[used] = '\0';
 }
 
+/* Thread-safe under both libcs: glibc's function returns the string, any other fills the buffer. */
+static const char *describe_errno(int os_errno, char *buffer, size_t size)
+{
+#ifdef __GLIBC__
+        return strerror_r(os_errno, buffer, size);
+#else
+        return strerror_r(os_errno, buffer, size) ? "unknown error" : buffer;
+#endif
+}
+
 __attribute__((format(printf, 4, 0))) static void format_message(abatis_error *err, int code, int os_errno,
                                                                  const char *format, va_list arguments)
 {
@@ -38,7 +48,7 @@ __attribute__((format(printf, 4, 0))) static void format_message(abatis_error *e
                 char text[128];
 
                 snprintf(raw + length, sizeof(raw) - (size_t)length, ": %s",
-                         strerror_r(os_errno, text, sizeof(text)));
+                         describe_errno(os_errno, text, sizeof(text)));
         }
         err->code = code;
         err->os_errno = os_errno;

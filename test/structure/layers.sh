@@ -16,7 +16,7 @@ list_includes() { # SRC
 # What each folder may include besides itself and abatis.h.
 may_include() { # FOLDER
         case $1 in
-        cli | server) echo ;;
+        cli | server | libc) echo ;;
         lib) echo backend run net watch audit skill plan policy base ;;
         backend | run) echo plan policy base ;;
         net | watch | audit | skill) echo plan policy base ;;
