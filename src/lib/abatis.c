@@ -165,19 +165,24 @@ static void free_job(abatis_job *job)
 int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err)
 {
         abatis_job *job = calloc(1, sizeof(*job));
-        int r = job ? job_prepare(options, &job->job, err) : error_memory(err);
+        int r;
 
+        if (!job)
+                return error_memory(err);
+        r = job_prepare(options, &job->job, err);
         if (r < 0) {
                 free(job);
                 return r;
         }
         for (size_t i = 0; !r && options->argv[i]; i++)
                 r = strings_add(&job->argv, options->argv[i], err);
-        if (r < 0)
-                abatis_job_finish(job, NULL, NULL);
-        else
-                *out = job;
-        return r;
+        if (r < 0) {
+                job_finish(job->job, NULL, NULL);
+                free_job(job);
+                return r;
+        }
+        *out = job;
+        return 0;
 }
 
 int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
@@ -194,10 +199,10 @@ int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *er
 int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
                      abatis_error *err)
 {
-        abatis_job *job;
+        abatis_job *job = NULL;
         int r = abatis_job_prepare(options, &job, err);
 
-        if (r < 0)
+        if (r < 0 || !job)
                 return r;
         r = abatis_job_launch(job, sandbox, err);
         if (r < 0)
@@ -234,7 +239,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
 
         if (!r && out && !result)
                 r = error_memory(err);
-        if (!r && out) {
+        if (!r && result) {
                 result->sandbox = job->sandbox;
                 __atomic_add_fetch(&job->sandbox->references, 1, __ATOMIC_RELAXED);
                 result->argv = job->argv;

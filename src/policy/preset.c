@@ -230,7 +230,7 @@ static char *home_in_line(char *line, uid_t uid)
                 if (!at)
                         return NULL;
                 at++;
-                if (field == 1 && (*at < '0' || *at > '9' || strtoul(at, &end, 10) != uid || *end != ':'))
+                if (field == 1 && (strtoul(at, &end, 10) != uid || end == at || *end != ':'))
                         return NULL;
         }
         end = strchr(at, ':');
@@ -433,7 +433,7 @@ static int deny_if_exists(abatis_policy *policy, const struct place *place, cons
         joined = path_join(place->path, name);
         if (!joined)
                 return error_memory(err);
-        if (place->is_real && !S_ISLNK(status.st_mode) && !strchr(name, '/'))
+        if (place->is_real && !S_ISLNK(status.st_mode) && !strchr(name, '/') && !strchr(joined, '\n'))
                 return policy_add_examined(policy, RULE_DENY, joined, path_kind_of(status.st_mode), origin,
                                            err);
         return policy_add_rule(policy, RULE_DENY, joined, origin, err);

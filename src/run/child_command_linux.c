@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <linux/limits.h>
 #include <linux/openat2.h>
 #include <linux/securebits.h>
 #include <sched.h>
@@ -110,6 +111,7 @@ static long allow(long ruleset, long fd, uint64_t allowed)
 
 static bool is_same(const char *left, const char *right)
 {
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): a name is what the kernel has filled, as the analyzer cannot see */
         while (*left && *left == *right) {
                 left++;
                 right++;
@@ -136,8 +138,11 @@ static long allow_opened(long ruleset, long fd, uint64_t allowed)
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (!r && !S_ISDIR(status.st_mode))
                 allowed &= LL_FILE_RIGHTS;
-        if (r || S_ISLNK(status.st_mode) || !allowed)
+        if (r)
                 return r;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
+        if (S_ISLNK(status.st_mode) || !allowed)
+                return 0;
         return allow(ruleset, fd, allowed);
 }
 
@@ -193,11 +198,41 @@ static long add_rule(long ruleset, long fd, const struct child_rule *rule)
         return rule->except ? allow_entries(ruleset, fd, rule) : allow_opened(ruleset, fd, rule->allowed);
 }
 
-/* Before the filter, which knows no openat2. Init mounts meanwhile, but what stands at these paths stays the same. */
-static long make_ruleset(struct child_job *job)
+/* Follows no link, without openat2: our own filter hides it, and so does that of an abatis around this one. */
+static long walk_to(const char *path)
+{
+        long fd = RAW(SYS_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        char name[NAME_MAX + 1];
+
+        while (fd >= 0) {
+                long at = fd;
+                size_t length = 0;
+
+                while (*path == '/')
+                        path++;
+                if (!*path)
+                        break;
+                while (*path && *path != '/' && length < NAME_MAX)
+                        name[length++] = *path++;
+                name[length] = '\0';
+                fd = RAW(SYS_openat, at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+                child_close(at);
+        }
+        return fd;
+}
+
+static long open_rule(const struct child_rule *rule)
 {
         const struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
                                       .resolve = RESOLVE_NO_SYMLINKS };
+        long fd = RAW(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how));
+
+        return fd == -ENOSYS ? walk_to(rule->path) : fd;
+}
+
+/* Init mounts meanwhile, but what stands at these paths stays the same. */
+static long make_ruleset(struct child_job *job)
+{
         const struct child_plan *plan = job->plan;
         long ruleset = RAW(SYS_landlock_create_ruleset, &plan->ruleset, plan->ruleset_size, 0), r = 0;
 
@@ -207,14 +242,13 @@ static long make_ruleset(struct child_job *job)
                 const struct child_rule *rule = &plan->rules[i];
 
                 if (!rule->is_inside)
-                        r = add_rule(ruleset, RAW(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how)),
-                                     rule);
+                        r = add_rule(ruleset, open_rule(rule), rule);
         }
         job->ruleset = (int)ruleset;
         return r;
 }
 
-/* Only init can have put something in the places of its own. */
+/* What lies in a place of init's may still be a tree of the host's, in which somebody outside can put a link. */
 static long restrict_paths(const struct child_job *job)
 {
         const struct child_plan *plan = job->plan;
@@ -224,9 +258,7 @@ static long restrict_paths(const struct child_job *job)
                 const struct child_rule *rule = &plan->rules[i];
 
                 if (rule->is_inside)
-                        r = add_rule(job->ruleset,
-                                     RAW(SYS_openat, AT_FDCWD, rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC),
-                                     rule);
+                        r = add_rule(job->ruleset, walk_to(rule->path), rule);
         }
         return r ? r : RAW(SYS_landlock_restrict_self, job->ruleset, 0);
 }
@@ -269,7 +301,7 @@ static long wait_for_init(struct child_job *job)
                 if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) != PHASE_SETUP)
                         break;
         /* Init has reported already. */
-        if (child_wait(job, &job->phase, PHASE_SETUP) == PHASE_FAILED)
+        if (child_wait(job, &job->phase, PHASE_SETUP, false) == PHASE_FAILED)
                 RAW(SYS_exit_group, 125);
         return 0;
 }
@@ -371,10 +403,8 @@ static void run_command(void *argument)
 {
         struct child_job *job = argument;
 
-        if (lay_ground(job)) {
-                child_wait(job, &job->is_planned, 0);
+        if (lay_ground(job) && child_wait(job, &job->is_planned, PLAN_AWAITED, false) == PLAN_GIVEN)
                 do_steps(job, job->plan->command_steps, job->plan->command_count);
-        }
         RAW(SYS_exit_group, 125);
 }
 

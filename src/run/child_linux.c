@@ -69,22 +69,12 @@ void child_wait_for_init(struct child_job *job)
 
 void child_give_plan(struct child_job *job)
 {
-        child_set(&job->is_planned, 1);
+        child_set(&job->is_planned, PLAN_GIVEN);
 }
 
-int child_wait(struct child_job *job, int *word, int value)
+void child_cancel(struct child_job *job)
 {
-        const struct timespec patience = { 0, 10 * 1000 * 1000 }, at_once = { 0, 0 };
-        struct pollfd host = { job->host_pidfd, POLLIN, 0 };
-        int now;
-
-        while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == value) {
-                /* A host program that is gone changes nothing any more. */
-                if (RAW(SYS_futex, word, FUTEX_WAIT, value, &patience, 0, 0) == -ETIMEDOUT &&
-                    RAW(SYS_ppoll, &host, 1, &at_once, 0, 0) > 0 && host.revents & POLLIN)
-                        RAW(SYS_exit_group, 125);
-        }
-        return now;
+        child_set(&job->is_planned, PLAN_CANCELLED);
 }
 
 /* Collects every dead child; true when the command was among them. */
@@ -101,6 +91,32 @@ static bool reap(struct child_job *job)
                 return true;
         }
         return pid == -ECHILD;
+}
+
+/* While nobody answers, look who is left: a host program that is gone changes nothing any more, nor does a command that
+ * was killed before its exec. */
+static bool is_alone(struct child_job *job, bool is_init)
+{
+        const struct timespec at_once = { 0, 0 };
+        struct pollfd host = { job->host_pidfd, POLLIN, 0 };
+
+        if (RAW(SYS_ppoll, &host, 1, &at_once, 0, 0) > 0 && host.revents & POLLIN)
+                return true;
+        return is_init && reap(job);
+}
+
+int child_wait(struct child_job *job, int *word, int value, bool is_init)
+{
+        const struct timespec patience = { 0, 10 * 1000 * 1000 };
+        int now;
+
+        while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == value) {
+                long r = RAW(SYS_futex, word, FUTEX_WAIT, value, &patience, 0, 0);
+
+                if (r && r != -EAGAIN && r != -EINTR && is_alone(job, is_init))
+                        RAW(SYS_exit_group, 125);
+        }
+        return now;
 }
 
 /* The signal to pass on travels as the value of a real-time one, of which several can wait: init itself cannot be
@@ -199,7 +215,7 @@ static void hold(struct child_job *job, long signals)
         const struct timespec soon = { 0, 5 * 1000 * 1000 };
         struct held held = { .waits = { { job->host_pidfd, POLLIN, 0 }, { (int)signals, POLLIN, 0 } },
                              .wait_count = 2,
-                             .stage = job->stage };
+                             .stage = job->ground->has_mounts ? job->stage : signals };
         bool is_missing = false;
 
         /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */
@@ -237,6 +253,7 @@ static long set_up(struct child_job *job)
 {
         const uint64_t wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
+        const struct timespec soon = { 0, 100 * 1000 };
         long signals;
 
         /* While it lays the ground, here or on another processor, the parent makes the plan. */
@@ -248,8 +265,13 @@ static long set_up(struct child_job *job)
                 report(job, &start, signals);
                 return signals;
         }
-        child_wait(job, &job->is_planned, 0);
-        if (child_wait(job, &job->ground_phase, PHASE_NEW) != PHASE_READY ||
+        if (child_wait(job, &job->is_planned, PLAN_AWAITED, true) == PLAN_CANCELLED) {
+                /* It sees that too; nobody may free its memory before it is gone. */
+                while (!reap(job))
+                        RAW(SYS_ppoll, 0, 0, &soon, 0, 0);
+                return -ECANCELED;
+        }
+        if (child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count))
                 return -ECANCELED;
         return signals;

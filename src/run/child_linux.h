@@ -107,6 +107,7 @@ struct child_plan {
 
 enum { CHILD_STACK_SIZE = 32 * 1024, CHILD_PASS_SIGNAL = 40 };
 
+enum child_plan_state { PLAN_AWAITED, PLAN_GIVEN, PLAN_CANCELLED };
 enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 
 /* One launch. Init and the command share the parent's memory and write their reports here. */
@@ -128,7 +129,7 @@ struct child_job {
         int umask;           /* the caller's */
 
         /* Futexes. */
-        int is_planned;   /* by the parent: both may go on from the ground */
+        int is_planned;   /* by the parent: enum child_plan_state */
         int phase;        /* of init: enum child_phase */
         int ground_phase; /* of the command, which lays the ground: enum child_phase */
         bool has_failed;  /* a step failed; what follows says which */
@@ -145,6 +146,7 @@ struct child_job {
  * parent runs, and the command is the one to find another processor. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
+void child_cancel(struct child_job *job);
 
 /* The entry of PID 1; does not return. */
 void child_init(void *job);
@@ -155,7 +157,7 @@ long child_command_start(struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);
 /* A futex: sets the word and wakes whoever waits; waits until the word is another, and returns it. */
 void child_set(int *word, int value);
-int child_wait(struct child_job *job, int *word, int value);
+int child_wait(struct child_job *job, int *word, int value, bool is_init);
 /* True for the first to ask: it fills in what failed. */
 bool child_claim_report(struct child_job *job);
 

@@ -1,6 +1,6 @@
 /* child_mounts_linux.c: init's steps: the ids, the mounts, the masks. Raw system calls over prepared data.
  *
- * What they open stays open: when the steps are over, one call closes it all. */
+ * What they open stays open, unless it is a lot: when the steps are over, one call closes it all. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +32,13 @@ static long open_path(const char *path)
         return RAW(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
+/* A thousand rules must not run into the limit of open files. */
+static void close_if_many(long fd)
+{
+        if (fd >= 128)
+                RAW(SYS_close, fd);
+}
+
 static long set_attributes(long fd, uint64_t attributes)
 {
         struct mount_attributes change = { .set = attributes, .propagation = MS_PRIVATE };
@@ -52,9 +59,13 @@ static long attach(long tree, long target)
 
 static long attach_at(long tree, const char *path)
 {
-        long target = open_path(path);
+        long target = open_path(path), r;
 
-        return target < 0 ? target : attach(tree, target);
+        if (target < 0)
+                return target;
+        r = attach(tree, target);
+        close_if_many(target);
+        return r;
 }
 
 static long write_file(const char *path, const char *text)
@@ -111,6 +122,7 @@ static long grab(struct child_job *job, const struct init_step *step)
         if (place < 0)
                 return place;
         tree = copy_tree(place, "");
+        close_if_many(place);
         if (tree < 0)
                 return tree;
         if (step->value)
@@ -152,9 +164,13 @@ static long place(const struct child_job *job, const struct init_step *step)
 
 static long cover(const struct child_job *job, const struct init_step *step)
 {
-        long tree = copy_tree(job->stage, step->target);
+        long tree = copy_tree(job->stage, step->target), r;
 
-        return tree < 0 ? tree : attach_at(tree, step->path);
+        if (tree < 0)
+                return tree;
+        r = attach_at(tree, step->path);
+        close_if_many(tree);
+        return r;
 }
 
 static long bind_again(const struct init_step *step)
@@ -168,7 +184,11 @@ static long bind_again(const struct init_step *step)
                 return tree;
         if (step->value)
                 r = set_attributes(tree, step->value);
-        return r ? r : attach(tree, place);
+        if (!r)
+                r = attach(tree, place);
+        close_if_many(place);
+        close_if_many(tree);
+        return r;
 }
 
 static long bind_ptmx(const struct init_step *step)

@@ -1,6 +1,7 @@
 /* job_linux.c: one command from clone to the death of its whole tree, driven through one pollable descriptor. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -226,6 +227,18 @@ static int explain_refusal(int os_errno, const char *what, abatis_error *err)
         return r;
 }
 
+/* A host program that has closed 0, 1 or 2 gives those numbers to what it opens next; the command's own go there. */
+static int raise_above_stdio(int fd)
+{
+        int raised;
+
+        if (fd < 0 || fd > 2)
+                return fd;
+        raised = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        close(fd);
+        return raised;
+}
+
 static int clone_init(struct job *job, abatis_error *err)
 {
         /* A stack that ends with a page touches one page less. */
@@ -238,13 +251,13 @@ static int clone_init(struct job *job, abatis_error *err)
                 .stack = (uintptr_t)stacks,
                 .stack_size = CHILD_STACK_SIZE,
         };
-        OWN_FD int host = (int)RAW(SYS_pidfd_open, getpid(), 0);
+        OWN_FD int host = raise_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
         const uint64_t all = ~0ull;
         uint64_t before;
         long pid;
 
         if (host < 0)
-                return error_os(err, -host, "cannot watch the host process");
+                return error_os(err, errno, "cannot watch the host process");
         job->child.ground = &job->ground.child;
         job->child.command_stack = stacks + 2 * CHILD_STACK_SIZE;
         job->child.host_pidfd = host;
@@ -334,9 +347,24 @@ int job_prepare(const abatis_job_options *options, struct job **out, abatis_erro
 
 static int reap(struct job *job, int flags, abatis_error *err);
 
+static int send_to_init(struct job *job, int number)
+{
+        siginfo_t info = { .si_signo = CHILD_PASS_SIGNAL, .si_code = SI_QUEUE };
+
+        info.si_value.sival_int = number;
+        return (int)syscall(SYS_pidfd_send_signal, job->pidfd, CHILD_PASS_SIGNAL, &info, 0);
+}
+
+/* With a PID namespace all die with init. Without one init must live to see the command's end: until its exec the
+ * command uses memory that is freed after this. */
 static void kill_tree(struct job *job)
 {
-        syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+        if (job->ground.child.namespaces)
+                syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+        else if (!job->is_launched)
+                child_cancel(&job->child);
+        else
+                send_to_init(job, SIGKILL);
 }
 
 /* A plan that was made for less than the ground provides, or a ground that could not be laid. */
@@ -355,6 +383,10 @@ static int renew_ground(struct job *job, abatis_error *err)
                 job->is_reaped = false;
         }
         job->child = (struct child_job){ 0 };
+        /* The clone copies the descriptors anew, so they are looked at anew. */
+        for (int i = 0; i < 3 && !r; i++)
+                if (job->stdio.ends[i] < 0)
+                        r = stdio_choose(&job->stdio, i, job->stdio.fds[i], err);
         if (!r)
                 r = ground_lay_out(&job->ground, host, err);
         return r ? r : clone_init(job, err);
@@ -495,8 +527,6 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
 
 int job_signal(struct job *job, int number, abatis_error *err)
 {
-        siginfo_t info = { 0 };
-
         if (job->is_reaped) {
                 /* Only our own waiting for a slow reader is left to end. */
                 stream_drop(&job->streams[0]);
@@ -507,10 +537,7 @@ int job_signal(struct job *job, int number, abatis_error *err)
                 kill_tree(job);
                 return 0;
         }
-        info.si_signo = CHILD_PASS_SIGNAL;
-        info.si_code = SI_QUEUE;
-        info.si_value.sival_int = number;
-        if (syscall(SYS_pidfd_send_signal, job->pidfd, CHILD_PASS_SIGNAL, &info, 0) < 0 && errno != ESRCH)
+        if (send_to_init(job, number) < 0 && errno != ESRCH)
                 return error_os(err, errno, "cannot signal the command");
         return 0;
 }
@@ -556,6 +583,9 @@ static int report_failure(const struct job *job, abatis_error *err)
         snprintf(what, sizeof(what), "step '%s'%s%s failed",
                  plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
                  child->failed_path ? child->failed_path : "");
+        /* What a step of the command is refused has nothing to do with namespaces. */
+        if (!child->failed_in_init)
+                return error_os(err, child->failed_errno, "%s", what);
         return explain_refusal(child->failed_errno, what, err);
 }
 

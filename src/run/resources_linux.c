@@ -342,14 +342,13 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_PRIVATE_IPC:
         case PLAN_SESSION:
         case PLAN_PRIVILEGES:
-                return; /* part of the ground */
         case PLAN_READ_ONLY_WORLD:
         case PLAN_LINK:
         case PLAN_LIMIT:
         case PLAN_ENVIRONMENT:
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
-                return; /* done elsewhere: before, or by the parent */
+                return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
                 init_step(opener, INIT_COVER, opener->root)->target = "root";
                 return;

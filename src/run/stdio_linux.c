@@ -53,6 +53,9 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         struct stat status = { 0 };
         int r = 0;
 
+        free(stdio->paths[index]);
+        stdio->paths[index] = NULL;
+        stdio->is_far_reaching[index] = false;
         if (given < 0 || fstat(given, &status) < 0) {
                 given = stdio->ends[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
                 if (given < 0)

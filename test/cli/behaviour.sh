@@ -458,6 +458,35 @@ END
         prints all
 }
 
+# ---- many and much ---------------------------------------------------------------------------------------
+
+test_more_rules_than_half_the_open_files_hold() {
+        local i
+        mkdir many
+        for ((i = 0; i < 600; i++)); do
+                echo secret >"many/$i"
+                FLAGS+=(--deny "$PWD/many/$i")
+        done
+        control cat many/599
+        succeeds bash -c 'ulimit -n 1024; exec "$@"' _ "$ABATIS" run "${FLAGS[@]}" -- true
+        exits 1 sandbox cat many/0
+        exits 1 sandbox cat many/599
+}
+
+test_a_sandbox_in_a_sandbox_runs_with_what_is_left() {
+        succeeds sandbox "$ABATIS" run --best-effort -- echo inside
+        prints inside
+        exits 125 sandbox "$ABATIS" run -- echo inside
+        is_refused sandbox "$ABATIS" run --best-effort -- touch "$HOME/outside"
+}
+
+test_arguments_of_a_megabyte_arrive() {
+        local word
+        word=$(printf '%0100000d' 7)
+        succeeds sandbox sh -c 'echo $# ${#9}' _ "$word" "$word" "$word" "$word" "$word" "$word" "$word" "$word" "$word"
+        prints '9 100000'
+}
+
 # ---- the words of the tool -------------------------------------------------------------------------------
 
 test_version_and_help_are_printed_on_stdout() {
