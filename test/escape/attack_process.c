@@ -2,10 +2,13 @@
 #include "attack.h"
 #include "syscalls.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,20 +213,35 @@ static int setns_file(char **argument)
         return outcome_of(setns(fd, 0), "setns");
 }
 
-/* Every process that /proc shows, looked at for the secret: the supervisor may have forgotten one. */
+/* True when the process has the secret in its environment, which is then printed. */
+static bool look_into_environ(const char *pid)
+{
+        char bytes[65536];
+        int fd = atoi(pid) == (int)getpid() ? -1 : proc_open(pid, "environ", O_RDONLY);
+        if (fd < 0)
+                return false;
+        ssize_t length = read(fd, bytes, sizeof(bytes));
+        close(fd);
+        return length > 0 && memmem(bytes, (size_t)length, SECRET, strlen(SECRET)) &&
+               reveal_bytes(bytes, (size_t)length) == SUCCEEDED;
+}
+
+/* Every process that /proc lists, and every low number, as it may answer for some that it does not list: the supervisor
+ * may have forgotten one. */
 static int proc_scan_environ(char **argument)
 {
         (void)argument;
-        char pid[16], bytes[65536];
+        char pid[16];
+        DIR *proc = opendir("/proc");
+        for (struct dirent *entry; proc != NULL && (entry = readdir(proc)) != NULL;)
+                if (isdigit((unsigned char)entry->d_name[0]) && look_into_environ(entry->d_name))
+                        return SUCCEEDED;
+        if (proc != NULL)
+                closedir(proc);
         for (int i = 1; i < 32768; i++) {
                 snprintf(pid, sizeof(pid), "%d", i);
-                int fd = i == (int)getpid() ? -1 : proc_open(pid, "environ", O_RDONLY);
-                if (fd < 0)
-                        continue;
-                ssize_t length = read(fd, bytes, sizeof(bytes));
-                close(fd);
-                if (length > 0 && memmem(bytes, (size_t)length, SECRET, strlen(SECRET)))
-                        return reveal_bytes(bytes, (size_t)length);
+                if (look_into_environ(pid))
+                        return SUCCEEDED;
         }
         return refused_because("scan", "no secret in any environment");
 }
