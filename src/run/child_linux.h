@@ -142,8 +142,8 @@ struct child_job {
         int status;
 };
 
-/* For the parent. The first gives the processor to init until the command was started: new processes start where their
- * parent runs, and the command is the one to find another processor. */
+/* For the parent. The first gives the processor to init: where a new process starts beside its parent, it would otherwise
+ * wait until the parent sleeps, and the command that init starts is the one to find another processor. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
 void child_cancel(struct child_job *job);

@@ -1,4 +1,4 @@
-/* resources_linux.c: turns a plan into what the child can do without thinking: flat steps, open descriptors, a filter. */
+/* resources_linux.c: turns a plan into what the children can do without thinking: flat steps, rules, a filter. */
 #define _GNU_SOURCE
 #include "run/resources_linux.h"
 

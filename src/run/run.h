@@ -11,7 +11,7 @@ int host_probe_fully(abatis_host *host, abatis_error *err);
 /* After either probe; harmless when it failed. */
 void host_done(abatis_host *host);
 
-struct resources; /* an open plan: descriptors, filter, prepared steps */
+struct resources; /* an open plan: filter, Landlock rules, prepared steps */
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                    struct resources **out, abatis_error *err);
