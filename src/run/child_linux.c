@@ -238,11 +238,17 @@ static void hold(struct child_job *job, long signals)
                                 return;
                         close_others(&held);
                 }
-                if (!held.waits[1].revents || RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
+                /* Mostly it is the command's end: everybody waits for us, and nobody for what we leave unread. */
+                if (!held.waits[1].revents)
+                        continue;
+                if (reap(job))
+                        return;
+                if (RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;
                 /* From outside the namespace only: a process inside would have a number. */
                 if (info.ssi_signo == CHILD_PASS_SIGNAL && !info.ssi_pid)
                         pass_signal(job, info.ssi_int);
+                /* What was read may stand for a death since. */
                 if (reap(job))
                         return;
         }

@@ -13,7 +13,6 @@ enum init_op {
         INIT_MAP_IDS,     /* path is the map of user ids, target that of groups */
         INIT_PRIVATE,     /* no mount event comes in or goes out */
         INIT_STAGE,       /* tmpfs at path */
-        INIT_OPEN_STAGE,  /* the same, mounted by somebody else */
         INIT_MAKE_DIR,    /* path, relative to the stage; value: mode */
         INIT_MAKE_FILE,   /* path, relative to the stage; value: mode */
         INIT_MAKE_LINK,   /* path, relative to the stage, to target */
@@ -123,7 +122,7 @@ struct child_job {
         int stdio[3];
         int host_pidfd;      /* readable when the host process is gone */
         char *command_stack; /* its end */
-        int stage;           /* descriptor of the stage's root: the command's, then init's */
+        int stage;           /* descriptor of the stage's root */
         int command;         /* the command's PID as init sees it */
         int ruleset;         /* of Landlock */
         int umask;           /* the caller's */

@@ -91,21 +91,16 @@ static long map_ids(const struct init_step *step)
         return r ? r : write_file("/proc/self/gid_map", step->target);
 }
 
-static long open_stage(struct child_job *job, const struct init_step *step)
-{
-        long r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
-
-        if (r < 0)
-                return r;
-        job->stage = (int)r;
-        return 0;
-}
-
 static long make_stage(struct child_job *job, const struct init_step *step)
 {
         long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, 0);
 
-        return r < 0 ? r : open_stage(job, step);
+        if (!r)
+                r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+        if (r < 0)
+                return r;
+        job->stage = (int)r;
+        return 0;
 }
 
 static long make_directory(const struct child_job *job, const struct init_step *step)
@@ -235,8 +230,6 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
                 return RAW(SYS_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
         case INIT_STAGE:
                 return make_stage(job, step);
-        case INIT_OPEN_STAGE:
-                return open_stage(job, step);
         case INIT_MAKE_DIR:
                 return make_directory(job, step);
         case INIT_MAKE_FILE:

@@ -4,27 +4,8 @@
 
 #include <sched.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/error.h"
 #include "plan/plan.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-int ground_find_stage(const char **out, abatis_error *err)
-{
-        static const char *const candidates[] = { "/dev/shm", "/tmp", "/run", "/mnt" };
-
-        for (size_t i = 0; i < COUNT(candidates); i++) {
-                struct stat status;
-
-                if (!lstat(candidates[i], &status) && S_ISDIR(status.st_mode)) {
-                        *out = candidates[i];
-                        return 0;
-                }
-        }
-        return error_set(err, ABATIS_E_SYSTEM, "none of /dev/shm, /tmp, /run and /mnt is a directory");
-}
 
 static char *write_number(char *at, unsigned number)
 {
@@ -76,14 +57,10 @@ static uint64_t namespace_flags(const abatis_host *host)
         return 0;
 }
 
-int ground_lay_out(struct ground *ground, const abatis_host *host, abatis_error *err)
+void ground_lay_out(struct ground *ground, const abatis_host *host)
 {
         bool has_mounts = host_has_mounts(host);
-        const char *stage = NULL;
-        int r = has_mounts ? ground_find_stage(&stage, err) : 0;
 
-        if (r < 0)
-                return r;
         ground->child = (struct child_ground){ .init_steps = ground->init_steps,
                                                .command_steps = ground->command_steps,
                                                .namespaces = namespace_flags(host),
@@ -100,19 +77,11 @@ int ground_lay_out(struct ground *ground, const abatis_host *host, abatis_error 
                 write_map(ground->gid_map, host->gid);
                 init_step(ground, INIT_MAP_IDS, ground->uid_map, PLAN_MAP_IDS)->target = ground->gid_map;
         }
-        if (has_mounts) {
-                init_step(ground, INIT_STAGE, stage, PLAN_STAGE);
-                init_step(ground, INIT_MAKE_DIR, "tmp", PLAN_STAGE)->value = 01777;
-                init_step(ground, INIT_MAKE_DIR, "shm", PLAN_STAGE)->value = 01777;
-                /* What masks are made of. */
-                init_step(ground, INIT_MAKE_DIR, "d", PLAN_STAGE);
-                init_step(ground, INIT_MAKE_FILE, "f", PLAN_STAGE);
+        if (has_mounts)
                 command_step(ground, COMMAND_IPC, PLAN_PRIVATE_IPC, 0);
-        }
         command_step(ground, COMMAND_SIGNALS, PLAN_SESSION, 0);
         command_step(ground, COMMAND_SESSION, PLAN_SESSION, 0);
         command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
-        return 0;
 }
 
 bool ground_fits(const struct ground *ground, const abatis_host *host)

@@ -1,4 +1,4 @@
-/* ground_linux.h: what every sandbox on a host begins with, whatever its policy: namespaces, /proc, ids, the stage.
+/* ground_linux.h: what every sandbox on a host begins with, whatever its policy: namespaces, /proc, ids.
  *
  * It needs no plan, so it is laid on one processor while the policy is read and compiled on another. */
 #ifndef RUN_GROUND_LINUX_H
@@ -7,7 +7,7 @@
 #include "plan/host.h"
 #include "run/child_linux.h"
 
-enum { GROUND_INIT_MAX = 8, GROUND_COMMAND_MAX = 4 };
+enum { GROUND_INIT_MAX = 4, GROUND_COMMAND_MAX = 4 };
 
 struct ground {
         struct child_ground child;
@@ -16,11 +16,8 @@ struct ground {
         char uid_map[48], gid_map[48];
 };
 
-/* Fails where there is no directory for the stage. */
-int ground_lay_out(struct ground *ground, const abatis_host *host, abatis_error *err);
+void ground_lay_out(struct ground *ground, const abatis_host *host);
 /* Whether a plan that was made for `host` can stand on it. */
 bool ground_fits(const struct ground *ground, const abatis_host *host);
-/* Where the stage is mounted: a directory that is nobody's, covered again before the command sees it. */
-int ground_find_stage(const char **out, abatis_error *err);
 
 #endif

@@ -317,7 +317,8 @@ static void begin_ground(struct job *job)
         abatis_host host;
 
         host_probe_quickly(&host);
-        if (!ground_lay_out(&job->ground, &host, NULL) && !clone_init(job, NULL))
+        ground_lay_out(&job->ground, &host);
+        if (!clone_init(job, NULL))
                 child_wait_for_init(&job->child);
 }
 
@@ -387,9 +388,10 @@ static int renew_ground(struct job *job, abatis_error *err)
         for (int i = 0; i < 3 && !r; i++)
                 if (job->stdio.ends[i] < 0)
                         r = stdio_choose(&job->stdio, i, job->stdio.fds[i], err);
-        if (!r)
-                r = ground_lay_out(&job->ground, host, err);
-        return r ? r : clone_init(job, err);
+        if (r < 0)
+                return r;
+        ground_lay_out(&job->ground, host);
+        return clone_init(job, err);
 }
 
 /* When init gets the plan, everything else is known too: from there on it has the processor to itself. */

@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "run/grants_linux.h"
-#include "run/ground_linux.h"
 
 /* Used while the steps of one plan are made. */
 struct opener {
@@ -211,6 +210,11 @@ static bool shows_host_queues(const struct opener *opener)
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
 static void fill_stage(struct opener *opener)
 {
+        init_step(opener, INIT_MAKE_DIR, "tmp")->value = 01777;
+        init_step(opener, INIT_MAKE_DIR, "shm")->value = 01777;
+        /* What masks are made of. */
+        init_step(opener, INIT_MAKE_DIR, "d");
+        init_step(opener, INIT_MAKE_FILE, "f");
         make_device_points(opener);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 const struct step *step = &opener->plan->steps[i];
@@ -402,11 +406,27 @@ static void translate(struct opener *opener, const struct step *step)
         }
 }
 
+/* Where the stage is mounted: a directory that is nobody's, covered again before the command sees it. */
+static int find_stage(const char **out, abatis_error *err)
+{
+        static const char *const candidates[] = { "/dev/shm", "/tmp", "/run", "/mnt" };
+
+        for (size_t i = 0; i < COUNT(candidates); i++) {
+                struct stat status;
+
+                if (!lstat(candidates[i], &status) && S_ISDIR(status.st_mode)) {
+                        *out = candidates[i];
+                        return 0;
+                }
+        }
+        return error_set(err, ABATIS_E_SYSTEM, "none of /dev/shm, /tmp, /run and /mnt is a directory");
+}
+
 static int make_steps(struct opener *opener, abatis_error *err)
 {
         if (has_op(opener->plan, PLAN_READ_ONLY_WORLD)) {
-                const char *stage;
-                int r = ground_find_stage(&stage, err);
+                const char *stage = NULL;
+                int r = find_stage(&stage, err);
 
                 if (r < 0)
                         return r;
@@ -415,7 +435,7 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 if (has_op(opener->plan, PLAN_NEW_ROOT))
                         opener->root = keep(opener, stage, "/root");
                 opener->plan_op = PLAN_STAGE;
-                init_step(opener, INIT_OPEN_STAGE, stage);
+                init_step(opener, INIT_STAGE, stage);
                 fill_stage(opener);
                 grab_trees(opener);
                 opener->plan_op = PLAN_READ_ONLY_WORLD;
