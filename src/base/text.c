@@ -132,16 +132,21 @@ static size_t sequence_length(const unsigned char *bytes, size_t left)
         return length;
 }
 
-bool text_is_utf8(const char *bytes, size_t length)
+size_t text_utf8_prefix(const char *bytes, size_t length)
 {
-        size_t step;
+        size_t i = 0, step;
 
-        for (size_t i = 0; i < length; i += step) {
+        for (; i < length; i += step) {
                 step = sequence_length((const unsigned char *)bytes + i, length - i);
                 if (!step)
-                        return false;
+                        break;
         }
-        return true;
+        return i;
+}
+
+bool text_is_utf8(const char *bytes, size_t length)
+{
+        return text_utf8_prefix(bytes, length) == length;
 }
 
 bool text_is_plain(const char *bytes, size_t length)

@@ -26,6 +26,8 @@ void text_done(struct text *text);
  * thread. */
 char *text_join(const char *first, const char *second, const char *third);
 
+/* How many bytes from the beginning are whole characters of UTF-8. */
+size_t text_utf8_prefix(const char *bytes, size_t length);
 bool text_is_utf8(const char *bytes, size_t length);
 /* True for what JSON, C strings and people can all hold: UTF-8 without NUL. */
 bool text_is_plain(const char *bytes, size_t length);
