@@ -132,6 +132,21 @@ static size_t sequence_length(const unsigned char *bytes, size_t left)
         return length;
 }
 
+size_t text_character(const char *bytes, size_t length, uint32_t *out)
+{
+        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+        size_t taken = sequence_length((const unsigned char *)bytes, length);
+
+        if (!taken) {
+                *out = 0x110000 + (unsigned char)*bytes;
+                return 1;
+        }
+        *out = (unsigned char)*bytes & masks[taken];
+        for (size_t i = 1; i < taken; i++)
+                *out = *out << 6 | ((unsigned char)bytes[i] & 0x3f);
+        return taken;
+}
+
 size_t text_utf8_prefix(const char *bytes, size_t length)
 {
         size_t i = 0, step;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "abatis.h"
 
@@ -26,6 +27,9 @@ void text_done(struct text *text);
  * thread. */
 char *text_join(const char *first, const char *second, const char *third);
 
+/* The character that begins a text which is not empty, and how many bytes it takes. A byte that is no UTF-8 counts as a
+ * character of its own, above all others. */
+size_t text_character(const char *bytes, size_t length, uint32_t *out);
 /* How many bytes from the beginning are whole characters of UTF-8. */
 size_t text_utf8_prefix(const char *bytes, size_t length);
 bool text_is_utf8(const char *bytes, size_t length);

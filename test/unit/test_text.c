@@ -109,6 +109,29 @@ static void a_list_owns_copies(void **state)
 
 #define BYTES(literal) literal, sizeof(literal) - 1
 
+static void a_character_is_taken_off_with_its_bytes(void **state)
+{
+        static const struct {
+                const char *bytes;
+                size_t length, taken;
+                uint32_t character;
+        } cases[] = {
+                { BYTES("a\xc3\xa9"), 1, 'a' },         { BYTES("\0"), 1, 0 },
+                { BYTES("\xc2\x80z"), 2, 0x80 },        { BYTES("\xdf\xbf"), 2, 0x7ff },
+                { BYTES("\xe2\x82\xac"), 3, 0x20ac },   { BYTES("\xf4\x8f\xbf\xbf"), 4, 0x10ffff },
+                { BYTES("\xff\xfe"), 1, 0x1100ff },     { BYTES("\xe2\x82"), 1, 0x1100e2 },
+                { BYTES("\xed\xa0\x80"), 1, 0x1100ed },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                uint32_t character = 1;
+
+                assert_int_equal(text_character(cases[i].bytes, cases[i].length, &character), cases[i].taken);
+                assert_int_equal(character, cases[i].character);
+        }
+}
+
 static void utf8_is_told_from_what_looks_like_it(void **state)
 {
         static const struct {
@@ -386,6 +409,7 @@ int main(void)
                 cmocka_unit_test(after_a_failure_builders_do_nothing_and_taking_fails),
                 cmocka_unit_test(a_length_that_overflows_is_a_failure),
                 cmocka_unit_test(a_list_owns_copies),
+                cmocka_unit_test(a_character_is_taken_off_with_its_bytes),
                 cmocka_unit_test(utf8_is_told_from_what_looks_like_it),
                 cmocka_unit_test(every_code_point_is_valid_but_the_surrogates),
                 cmocka_unit_test(plain_text_has_no_nul),
