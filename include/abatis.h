@@ -48,19 +48,34 @@ typedef struct abatis_error {
         char message[1024]; /* one line, no newline, never empty after a failure */
 } abatis_error;
 
+/* The candidate (the list ends with NULL) whose spelling is nearest to the word, for "did you mean"; NULL when none is
+ * near enough. */
+ABATIS_API const char *abatis_suggest(const char *word, const char *const *candidates);
+
 /* ---- policy: what may be touched --------------------------------------------------------------------- */
 
+typedef enum abatis_format { ABATIS_TEXT, ABATIS_JSON } abatis_format;
 typedef struct abatis_policy abatis_policy;
 
 typedef struct abatis_policy_options {
         size_t size;           /* sizeof(abatis_policy_options) */
-        const char *preset;    /* "dev", "tool", "mcp", "strict", "guard"; NULL is "dev" */
+        const char *preset;    /* a preset ("dev", "tool", "mcp", "strict", "guard") or a profile; NULL is what the files
+                                  extend, or "dev" */
         const char *workspace; /* the directory the command works in; NULL is the working directory */
         const char *data;      /* the agent's own data directory, or NULL */
         const char *config;    /* an agent's configuration file outside the data directory, or NULL */
         const char
                 *program; /* the caller's own executable, protected if it lies in a writable tree, or NULL */
+        const char *file; /* a policy file, YAML, JSON (*.json) or TOML (*.toml), or NULL */
+        unsigned layers;  /* which other files count: ABATIS_LAYER_*; 0 is none */
 } abatis_policy_options;
+
+enum {
+        ABATIS_LAYER_SYSTEM = 1,  /* /etc/abatis/policy.yaml, a ceiling */
+        ABATIS_LAYER_USER = 2,    /* $XDG_CONFIG_HOME/abatis/policy.yaml */
+        ABATIS_LAYER_PROJECT = 4, /* the nearest .abatis.yaml of the workspace's repository; may only narrow until trusted */
+        ABATIS_LAYERS_ALL = 7
+};
 
 ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,
                                  abatis_error *err);
@@ -78,9 +93,26 @@ typedef enum abatis_access { ABATIS_READ, ABATIS_WRITE, ABATIS_EXECUTE } abatis_
 ABATIS_API int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path,
                                    int *allowed, char **rule, abatis_error *err);
 
-/* ---- host: what this machine can enforce ------------------------------------------------------------- */
+/* The policy as a file of its own would say it, each line with where it came from. */
+ABATIS_API int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out, abatis_error *err);
+/* What is wrong with a policy that is valid: one line each, with the reason; *count says how many. */
+ABATIS_API int abatis_policy_lint(abatis_policy *policy, char **out, int *count, abatis_error *err);
+/* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. */
+ABATIS_API uint64_t abatis_policy_limit(const abatis_policy *policy, const char *key);
+/* A policy file, of another tool too, as YAML of our own format. */
+ABATIS_API int abatis_policy_convert(const char *file, char **out, abatis_error *err);
+/* The JSON Schema of the policy file. */
+ABATIS_API int abatis_policy_schema(char **out, abatis_error *err);
 
-typedef enum abatis_format { ABATIS_TEXT, ABATIS_JSON } abatis_format;
+/* From now on, until it changes, the project's .abatis.yaml counts like a file of the user's (is_trusted 0: no longer).
+ * *path (free() it) is the file. `workspace` NULL is the working directory. */
+ABATIS_API int abatis_trust(const char *workspace, int is_trusted, char **path, abatis_error *err);
+
+/* Profiles: policy files by name, shipped ones and those in $XDG_CONFIG_HOME/abatis/profiles. */
+ABATIS_API int abatis_profile_list(char **out, abatis_error *err);
+ABATIS_API int abatis_profile_text(const char *name, char **out, abatis_error *err);
+
+/* ---- host: what this machine can enforce ------------------------------------------------------------- */
 
 typedef struct abatis_host abatis_host;
 

@@ -28,6 +28,8 @@ meson            command    meson
 ninja-build      command    ninja
 pkg-config       command    pkg-config
 libjansson-dev   module     jansson,jansson.h
+libyaml-dev      module     yaml-0.1,yaml.h
+python3          command    python3
 musl-tools       wish       musl-gcc
 "
 needs_demo="

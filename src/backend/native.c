@@ -250,6 +250,7 @@ static void add_seccomp(struct native *native)
                         plan_miss(plan, CLAUSE_EXCEPTION, plan->clauses[i].index,
                                   "this version has no exceptions to the network mode");
         plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "this version has no list of allowed commands");
+        plan_miss(plan, CLAUSE_FORK, PLAN_NO_INDEX, "this version cannot forbid it");
 }
 
 static void add_limits(struct native *native)

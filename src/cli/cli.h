@@ -40,10 +40,15 @@ int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void make_printable(char *text);
 /* Writes all of it or returns EXIT_REFUSED. */
 int print_text(int fd, const char *text);
+/* The same on stdout, made printable. */
+int print_document(char *text);
 
 int cmd_run(char **argv);
 int cmd_explain(char **argv);
 int cmd_check(char **argv);
 int cmd_doctor(char **argv);
+int cmd_policy(char **argv);
+int cmd_profile(char **argv);
+int cmd_trust(char **argv);
 
 #endif

@@ -106,16 +106,8 @@ static int print_result(const abatis_result *result, int fd)
         return r ? complain("cannot write the result") : 0;
 }
 
-static bool has_output_limit(const struct flags *flags)
-{
-        for (size_t i = 0; i < flags->setting_count; i++)
-                if (!strcmp(flags->settings[i].key, "limits.output"))
-                        return true;
-        return false;
-}
-
-/* Returns an exit code of ours, or 0. */
-static int open_sandbox(const struct flags *flags, abatis_sandbox **out)
+/* Returns an exit code of ours, or 0. *limits_output says whether the output must pass through us to be counted. */
+static int open_sandbox(const struct flags *flags, abatis_sandbox **out, bool *limits_output)
 {
         abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
         abatis_policy *policy;
@@ -124,6 +116,7 @@ static int open_sandbox(const struct flags *flags, abatis_sandbox **out)
 
         if (r)
                 return r;
+        *limits_output = abatis_policy_limit(policy, "limits.output");
         r = abatis_sandbox_open(policy, &options, out, &err) < 0 ? fail(&err) : 0;
         abatis_policy_free(policy);
         return r;
@@ -149,6 +142,7 @@ static int run_with_flags(const struct flags *flags)
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_error err;
         abatis_job *job;
+        bool limits_output = false;
         sigset_t before;
         int r, signals;
 
@@ -156,16 +150,21 @@ static int run_with_flags(const struct flags *flags)
                 return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
         signals = open_signals(&before);
         options.argv = (const char *const *)flags->rest;
-        /* Output can only be counted when it passes through us. */
-        options.capture = flags->has_json || has_output_limit(flags);
+        options.capture = flags->has_json;
         if (flags->has_json)
                 options.stdout_fd = options.stderr_fd = -1;
         if (abatis_job_prepare(&options, &job, &err) < 0)
                 return fail(&err);
-        r = open_sandbox(flags, &sandbox);
-        if (r) {
+        r = open_sandbox(flags, &sandbox, &limits_output);
+        if (r || (limits_output && !options.capture))
                 abatis_job_finish(job, NULL, NULL);
+        if (r)
                 return r;
+        if (limits_output && !options.capture) {
+                /* Only the policy could tell: begin again, this time with pipes. */
+                options.capture = 1;
+                if (abatis_job_prepare(&options, &job, &err) < 0)
+                        return fail(&err);
         }
         r = abatis_job_launch(job, sandbox, &err);
         if (!r)

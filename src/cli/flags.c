@@ -15,6 +15,8 @@
 const char flags_policy_help[] =
         "Policy:\n"
         "  --preset NAME        dev (default), tool, mcp, strict or guard\n"
+        "  --profile NAME       a profile; 'abatis profile list' has them\n"
+        "  --policy FILE        a policy file: YAML, JSON (*.json) or TOML (*.toml)\n"
         "  --workspace DIR      the directory the command may change (default: where you are)\n"
         "  --data DIR           the agent's own data directory\n"
         "  --config FILE        an agent's configuration file outside --data\n"
@@ -40,6 +42,8 @@ static const struct flag {
         bool has_value;
 } flags_table[] = {
         { "--preset", NULL, TAKES_POLICY, true },
+        { "--profile", NULL, TAKES_POLICY, true },
+        { "--policy", NULL, TAKES_POLICY, true },
         { "--workspace", NULL, TAKES_POLICY, true },
         { "--data", NULL, TAKES_POLICY, true },
         { "--config", NULL, TAKES_POLICY, true },
@@ -128,46 +132,19 @@ int print_text(int fd, const char *text)
         return 0;
 }
 
-/* How many single-character changes lead from one name to the other; long names are never near. */
-static size_t distance(const char *from, const char *to)
+int print_document(char *text)
 {
-        size_t row[32], length = strlen(to);
-
-        if (length >= 32)
-                return length;
-        for (size_t i = 0; i <= length; i++)
-                row[i] = i;
-        for (size_t i = 1; from[i - 1]; i++) {
-                size_t diagonal = row[0];
-
-                row[0] = i;
-                for (size_t j = 1; j <= length; j++) {
-                        size_t best = diagonal + (from[i - 1] != to[j - 1]);
-
-                        diagonal = row[j];
-                        if (row[j] + 1 < best)
-                                best = row[j] + 1;
-                        if (row[j - 1] + 1 < best)
-                                best = row[j - 1] + 1;
-                        row[j] = best;
-                }
-        }
-        return row[length];
+        make_printable(text);
+        return print_text(1, text);
 }
 
 static int complain_unknown(const char *name)
 {
-        const char *nearest = NULL;
-        size_t least = 4;
+        const char *names[FLAG_COUNT + 1] = { NULL }, *nearest;
 
-        for (size_t i = 0; i < FLAG_COUNT; i++) {
-                size_t changes = distance(name, flags_table[i].name);
-
-                if (changes < least) {
-                        least = changes;
-                        nearest = flags_table[i].name;
-                }
-        }
+        for (size_t i = 0; i < FLAG_COUNT; i++)
+                names[i] = flags_table[i].name;
+        nearest = abatis_suggest(name, names);
         if (nearest)
                 return complain("unknown flag '%s'; did you mean '%s'?", name, nearest);
         return complain("unknown flag '%s'; 'abatis --help' lists them", name);
@@ -205,8 +182,10 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                         return complain("out of memory");
                 flags->settings = settings;
                 settings[flags->setting_count++] = (struct setting){ flag->name, flag->key, value };
-        } else if (!strcmp(flag->name, "--preset"))
+        } else if (!strcmp(flag->name, "--preset") || !strcmp(flag->name, "--profile"))
                 flags->policy.preset = value;
+        else if (!strcmp(flag->name, "--policy"))
+                flags->policy.file = value;
         else if (!strcmp(flag->name, "--workspace"))
                 flags->policy.workspace = value;
         else if (!strcmp(flag->name, "--data"))
@@ -226,7 +205,9 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
 
 int flags_parse(char **argv, unsigned takes, struct flags *out)
 {
-        *out = (struct flags){ .policy.size = sizeof(out->policy), .result_fd = -1 };
+        *out = (struct flags){ .policy.size = sizeof(out->policy),
+                               .policy.layers = ABATIS_LAYERS_ALL,
+                               .result_fd = -1 };
         out->policy.program = (const char *)getauxval(AT_EXECFN);
         for (; *argv && **argv == '-' && strcmp(*argv, "-"); argv++) {
                 size_t length = strcspn(*argv, "=");

@@ -80,6 +80,8 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         if (policy->commands.count)
                 add_clause(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "process.commands",
                            policy->commands.items[0]);
+        if (policy->forbids_forks)
+                add_clause(plan, CLAUSE_FORK, PLAN_NO_INDEX, "process.fork", "false");
         add_clause(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX, "process.privacy", "");
         add_clause(plan, CLAUSE_LIFETIME, PLAN_NO_INDEX, "process.lifetime", "");
         add_clause(plan, CLAUSE_IPC, PLAN_NO_INDEX, "process.ipc", "");

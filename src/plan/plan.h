@@ -23,6 +23,7 @@ enum clause_kind {
         CLAUSE_EXCEPTION,   /* network.connect, network.bind or network.unix */
         CLAUSE_ABSTRACT,    /* other programs' abstract unix sockets are out of reach */
         CLAUSE_COMMANDS,    /* only listed commands run */
+        CLAUSE_FORK,        /* no other process is started */
         CLAUSE_PRIVACY,     /* processes outside are invisible and untouchable */
         CLAUSE_LIFETIME,    /* nothing outlives the job */
         CLAUSE_IPC,         /* shared memory, queues and semaphores are private */

@@ -170,14 +170,46 @@ static bool has_password_in_url(const char *value)
         return false;
 }
 
+/* A name with * in it for any characters; compared as it is written. */
+static bool matches_mask(const char *mask, const char *name, size_t length)
+{
+        const char *star = NULL;
+        size_t at = 0, resume = 0;
+
+        while (at < length) {
+                if (*mask == '*') {
+                        star = mask++;
+                        resume = at;
+                } else if (*mask == name[at]) {
+                        mask++;
+                        at++;
+                } else if (star) {
+                        mask = star + 1;
+                        at = ++resume;
+                } else
+                        return false;
+        }
+        return !mask[strspn(mask, "*")];
+}
+
+static bool is_denied(const abatis_policy *policy, const char *name, size_t length)
+{
+        for (size_t i = 0; i < policy->environment_denied.count; i++)
+                if (matches_mask(policy->environment_denied.items[i], name, length))
+                        return true;
+        return false;
+}
+
 static bool is_passed(const abatis_policy *policy, const char *entry)
 {
         size_t length = strcspn(entry, "=");
         const char *request = find_request(policy, entry, length);
 
+        if (is_denied(policy, entry, length))
+                return false;
         if (request)
                 return !request[length];
-        return entry[length] && !environment_is_secret(entry, length) &&
+        return entry[length] && !policy->passes_named_only && !environment_is_secret(entry, length) &&
                !has_password_in_url(entry + length) && !is_hidden_tmp(policy, entry);
 }
 

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/own.h"
-#include "base/units.h"
+#include "policy/compose.h"
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -42,22 +41,24 @@ const char *network_mode_name(enum network_mode mode)
         return "?";
 }
 
-const char *limit_key(enum limit limit)
+enum key_id limit_key_id(enum limit limit)
 {
-        static const char *const names[LIMIT_COUNT] = {
-                [LIMIT_TIMEOUT] = "limits.timeout",
-                [LIMIT_OUTPUT] = "limits.output",
-                [LIMIT_OPEN_FILES] = "limits.open_files",
-                [LIMIT_FILE_SIZE] = "limits.file_size",
-                [LIMIT_PROCESSES] = "limits.processes",
-                [LIMIT_MEMORY] = "limits.memory",
-                [LIMIT_CPU] = "limits.cpu",
+        static const enum key_id ids[LIMIT_COUNT] = {
+                [LIMIT_TIMEOUT] = KEY_TIMEOUT,       [LIMIT_OUTPUT] = KEY_OUTPUT,
+                [LIMIT_OPEN_FILES] = KEY_OPEN_FILES, [LIMIT_FILE_SIZE] = KEY_FILE_SIZE,
+                [LIMIT_PROCESSES] = KEY_PROCESSES,   [LIMIT_MEMORY] = KEY_MEMORY,
+                [LIMIT_CPU] = KEY_CPU,
         };
 
-        return names[limit];
+        return ids[limit];
 }
 
-static void rule_done(struct rule *rule)
+const char *limit_key(enum limit limit)
+{
+        return keys[limit_key_id(limit)].name;
+}
+
+void rule_done(struct rule *rule)
 {
         free(rule->path);
         path_facts_done(&rule->facts);
@@ -66,14 +67,16 @@ static void rule_done(struct rule *rule)
 /* Makes room in steps: presets add a handful of rules on every launch. */
 static int make_room(abatis_policy *policy, abatis_error *err)
 {
+        size_t wanted = policy->rule_capacity ? 2 * policy->rule_capacity : 16;
         struct rule *rules;
 
-        if (policy->rule_count % 16)
+        if (policy->rule_count < policy->rule_capacity)
                 return 0;
-        rules = realloc(policy->rules, (policy->rule_count + 16) * sizeof(*rules));
+        rules = realloc(policy->rules, wanted * sizeof(*rules));
         if (!rules)
                 return error_memory(err);
         policy->rules = rules;
+        policy->rule_capacity = wanted;
         return 0;
 }
 
@@ -126,180 +129,64 @@ int policy_add_examined(abatis_policy *policy, enum rule_kind kind, const char *
         return 0;
 }
 
-/* What opens the policy must not open more than it says. */
-static int check_opening(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
+int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *origin, abatis_error *err)
 {
-        const char *real = rule->facts.real;
+        int r = rule->glob ? policy_add_glob(policy, rule->kind, rule->path, origin, err) :
+                             policy_add_rule(policy, rule->kind, rule->path, origin, err);
 
-        if (path_is_below(real, "/proc") || path_is_below(real, "/dev"))
-                return error_set(err, ABATIS_E_INVALID,
-                                 "'%s': the command has its own %.5s, nothing of the host's can be in it",
-                                 rule->path, real);
-        if (rule->kind == RULE_WRITE && !real[1])
-                return error_set(err, ABATIS_E_INVALID,
-                                 "'/' cannot be writable as a whole; name directories");
-        for (size_t i = 0; i < rule->facts.links.count; i++) {
-                const char *link = rule->facts.links.items[i];
-                bool is_allowed;
+        if (!r)
+                policy->rules[policy->rule_count - 1].covers_later = rule->covers_later;
+        return r;
+}
 
-                /* An earlier command may have planted it. */
-                policy_decide(policy, ABATIS_WRITE, link, &is_allowed);
-                if (is_allowed && !path_is_below(real, policy->workspace))
-                        return error_set(
-                                err, ABATIS_E_INVALID,
-                                "'%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
-                                link, real);
+void policy_drop_last_rule(abatis_policy *policy)
+{
+        rule_done(&policy->rules[--policy->rule_count]);
+}
+
+const char *policy_intern(abatis_policy *policy, const char *text)
+{
+        if (strings_add(&policy->origins, text, NULL) < 0)
+                return NULL;
+        return policy->origins.items[policy->origins.count - 1];
+}
+
+int policy_note(abatis_policy *policy, enum key_id key, const char *value, const char *origin, bool is_asked,
+                abatis_error *err)
+{
+        struct note *notes = realloc(policy->notes, (policy->note_count + 1) * sizeof(*notes));
+        char *copy = value ? strdup(value) : NULL;
+
+        if (notes)
+                policy->notes = notes;
+        if (!notes || (value && !copy)) {
+                free(copy);
+                return error_memory(err);
         }
+        notes[policy->note_count++] = (struct note){ key, copy, origin, is_asked };
         return 0;
 }
 
-/* ---- keys: one table for flags now and documents later ------------------------------------------------ */
-
-/* What a rule that was asked for by name must be, beyond being a path. */
-static int check_rule(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
+const struct note *policy_find_note(const abatis_policy *policy, enum key_id key, const char *value)
 {
-        if (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)
-                return 0;
-        if (rule->facts.kind == PATH_ABSENT)
-                return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
-        return check_opening(policy, rule, err);
-}
+        for (size_t i = policy->note_count; i--;) {
+                const struct note *note = &policy->notes[i];
 
-static int set_rule(abatis_policy *policy, int kind, const char *value, const char *key, abatis_error *err)
-{
-        int r = policy_add_rule(policy, (enum rule_kind)kind, value, key, err);
-        struct rule *rule;
-
-        if (r < 0)
-                return r;
-        rule = &policy->rules[policy->rule_count - 1];
-        rule->covers_later = true;
-        r = check_rule(policy, rule, err);
-        if (r < 0) {
-                rule_done(rule);
-                policy->rule_count--;
-                return r;
+                if (note->key == key && (!value || (note->value && !strcmp(note->value, value))))
+                        return note;
         }
-        if (!rule->facts.real[1] && kind != RULE_DENY && kind != RULE_PROTECT) {
-                /* All of it: "/" itself would also bring the host's /proc and /dev along. */
-                policy->reads_all = true;
-                policy->executes_all |= kind == RULE_EXECUTE;
-        }
-        /* Whoever names /tmp, or a parent of it, as writable means the real one. */
-        if (kind == RULE_WRITE && path_is_below("/tmp", rule->facts.real))
-                policy->has_private_tmp = false;
-        return 0;
+        return NULL;
 }
 
-static int set_network(abatis_policy *policy, int unused, const char *value, const char *key,
-                       abatis_error *err)
+int policy_new_empty(const abatis_policy_options *options, abatis_policy **out, abatis_error *err)
 {
-        (void)unused;
-        (void)key;
-        for (enum network_mode mode = NETWORK_DENY; mode <= NETWORK_LIST; mode++)
-                if (!strcmp(value, network_mode_name(mode))) {
-                        policy->network = mode;
-                        return 0;
-                }
-        return error_set(err, ABATIS_E_INVALID, "'%s' is not one of deny, unix-only, allow, list", value);
-}
-
-static int set_limit(abatis_policy *policy, int limit, const char *value, const char *key, abatis_error *err)
-{
-        uint64_t *out = &policy->limits[limit];
-
-        (void)key;
-        switch ((enum limit)limit) {
-        case LIMIT_TIMEOUT:
-        case LIMIT_CPU:
-                return units_parse_duration(value, out, err);
-        case LIMIT_OUTPUT:
-        case LIMIT_FILE_SIZE:
-        case LIMIT_MEMORY:
-                return units_parse_size(value, out, err);
-        case LIMIT_OPEN_FILES:
-        case LIMIT_PROCESSES:
-        case LIMIT_COUNT:
-                break;
-        }
-        return units_parse_count(value, out, err);
-}
-
-static int set_list(abatis_policy *policy, int offset, const char *value, const char *key, abatis_error *err)
-{
-        (void)key;
-        if (!*value || strchr(value, '\n'))
-                return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
-        return strings_add((struct strings *)(void *)((char *)policy + offset), value, err);
-}
-
-static int set_environment(abatis_policy *policy, int unused, const char *value, const char *key,
-                           abatis_error *err)
-{
-        (void)unused;
-        (void)key;
-        if (!*value || *value == '=')
-                return error_set(err, ABATIS_E_INVALID, "'%s' is not of the form NAME or NAME=VALUE", value);
-        return strings_add(&policy->environment, value, err);
-}
-
-static const struct key {
-        const char *name;
-        int (*set)(abatis_policy *policy, int argument, const char *value, const char *key,
-                   abatis_error *err);
-        int argument;
-} keys[] = {
-        { "filesystem.read", set_rule, RULE_READ },
-        { "filesystem.write", set_rule, RULE_WRITE },
-        { "filesystem.execute", set_rule, RULE_EXECUTE },
-        { "filesystem.deny", set_rule, RULE_DENY },
-        { "filesystem.protect", set_rule, RULE_PROTECT },
-        { "network.mode", set_network, 0 },
-        { "network.connect", set_list, offsetof(abatis_policy, connect) },
-        { "network.bind", set_list, offsetof(abatis_policy, bind) },
-        { "network.unix", set_list, offsetof(abatis_policy, unix_sockets) },
-        { "process.commands", set_list, offsetof(abatis_policy, commands) },
-        { "environment.pass", set_environment, 0 },
-        { "limits.timeout", set_limit, LIMIT_TIMEOUT },
-        { "limits.output", set_limit, LIMIT_OUTPUT },
-        { "limits.open_files", set_limit, LIMIT_OPEN_FILES },
-        { "limits.file_size", set_limit, LIMIT_FILE_SIZE },
-        { "limits.processes", set_limit, LIMIT_PROCESSES },
-        { "limits.memory", set_limit, LIMIT_MEMORY },
-        { "limits.cpu", set_limit, LIMIT_CPU },
-};
-
-int abatis_policy_set(abatis_policy *policy, const char *key, const char *value, abatis_error *err)
-{
-        abatis_error below;
+        abatis_policy *policy = calloc(1, sizeof(*policy));
         int r;
 
-        for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-                if (strcmp(keys[i].name, key))
-                        continue;
-                r = keys[i].set(policy, keys[i].argument, value, keys[i].name, &below);
-                if (!r)
-                        return 0;
-                error_set(err, r, "%s: %s", key, below.message);
-                if (err)
-                        err->os_errno = below.os_errno;
-                return r;
-        }
-        return error_set(err, ABATIS_E_INVALID, "'%s' is not a key of a policy", key);
-}
-
-int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out, abatis_error *err)
-{
-        abatis_policy *policy;
-        int r;
-
-        if (!options || options->size < sizeof(*options))
-                return error_set(err, ABATIS_E_INVALID, "abatis_policy_options.size is not set");
-        policy = calloc(1, sizeof(*policy));
         if (!policy)
                 return error_memory(err);
         policy->references = 1;
-        r = preset_apply(policy, options, err);
+        r = preset_find_places(policy, options, err);
         if (r < 0) {
                 abatis_policy_free(policy);
                 return r;
@@ -324,6 +211,13 @@ void abatis_policy_free(abatis_policy *policy)
         strings_done(&policy->unix_sockets);
         strings_done(&policy->commands);
         strings_done(&policy->environment);
+        strings_done(&policy->environment_denied);
+        strings_done(&policy->origins);
+        for (size_t i = 0; i < policy->note_count; i++)
+                free(policy->notes[i].value);
+        free(policy->notes);
+        free(policy->data);
+        abatis_policy_free(policy->ceiling);
         free(policy);
 }
 
@@ -337,6 +231,13 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
 {
         bool has_unix_sockets = policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW;
 
+        if (policy->ceiling && !policy->is_below_ceiling) {
+                int r = ceiling_apply(policy, policy->ceiling, err);
+
+                if (r < 0)
+                        return r;
+                policy->is_below_ceiling = true;
+        }
         if (has_unix_sockets && !policy->reaches_control_sockets && !policy->denies_control_sockets) {
                 int r = preset_deny_control_sockets(policy, err);
 

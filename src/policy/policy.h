@@ -9,6 +9,7 @@
 #include "abatis.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/keys.h"
 
 enum rule_kind { RULE_READ, RULE_WRITE, RULE_EXECUTE, RULE_DENY, RULE_PROTECT };
 
@@ -16,7 +17,8 @@ struct rule {
         enum rule_kind kind;
         char *path;              /* owned: clean, as written */
         struct path_facts facts; /* what it was when the rule was made */
-        const char *origin;      /* static: which preset or key made it */
+        const char *origin;      /* static or the policy's: which preset, file and line, or key made it */
+        bool is_asked; /* by a file or a flag, not by a preset or profile: a ceiling refuses it instead of cutting it */
         bool covers_later; /* holds for what appears at the path later; a preset's secrets hold for what is there */
 };
 
@@ -33,6 +35,14 @@ enum limit {
         LIMIT_COUNT
 };
 
+/* Where a value that is no rule came from. */
+struct note {
+        enum key_id key;
+        char *value;        /* owned: of a list's item, else NULL */
+        const char *origin; /* static or the policy's */
+        bool is_asked;      /* as in a rule */
+};
+
 struct abatis_policy {
         unsigned references;
         bool denies_control_sockets; /* policy_finish() has seen to it */
@@ -41,7 +51,7 @@ struct abatis_policy {
         char *program;               /* owned: real; what the command must not replace, or NULL */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
         struct rule *rules; /* owned */
-        size_t rule_count;
+        size_t rule_count, rule_capacity;
         bool reads_all, executes_all;
         bool has_private_tmp;
         bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
@@ -49,7 +59,18 @@ struct abatis_policy {
         struct strings connect, bind, unix_sockets; /* exceptions to the network mode, as written */
         struct strings commands;                    /* allow-list of executables; empty is all */
         struct strings environment;                 /* NAME (passed although it looks secret) or NAME=VALUE */
-        uint64_t limits[LIMIT_COUNT];               /* 0 is none */
+        struct strings environment_denied;          /* names, with * for any characters, that are never passed */
+        bool passes_named_only;                     /* of the environment, nothing but what `environment` names */
+        bool forbids_forks;
+        bool checks_arguments;        /* a command line that names a denied path is refused */
+        uint64_t limits[LIMIT_COUNT]; /* 0 is none */
+        struct strings origins;       /* what rules and notes call their origins */
+        struct note *notes;           /* owned */
+        size_t note_count;
+        char *data;                    /* owned: real, or NULL */
+        struct abatis_policy *ceiling; /* owned: what this policy must stay below, or NULL */
+        bool has[KEY_COUNT];           /* of a ceiling: which keys it sets */
+        bool is_below_ceiling;         /* policy_finish() has seen to it */
 };
 
 /* Resolves the path and adds a rule; a path that cannot be examined is an error. */
@@ -61,10 +82,47 @@ int policy_add_examined(abatis_policy *policy, enum rule_kind kind, const char *
 /* Adds what follows from the whole and refuses what contradicts itself; to be called after the last change, harmless
  * to call again. */
 int policy_finish(abatis_policy *policy, abatis_error *err);
+/* A policy that allows nothing, for this workspace and user. */
+int policy_new_empty(const abatis_policy_options *options, abatis_policy **out, abatis_error *err);
+void rule_done(struct rule *rule);
+/* The same rule of another policy. */
+int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *origin, abatis_error *err);
+/* Takes the last rule off again. */
+void policy_drop_last_rule(abatis_policy *policy);
+/* A copy of the text that lives as long as the policy, or NULL. */
+const char *policy_intern(abatis_policy *policy, const char *text);
+int policy_note(abatis_policy *policy, enum key_id key, const char *value, const char *origin, bool is_asked,
+                abatis_error *err);
+/* The last note on a key, and for a list on this item of it; NULL when nobody said anything. */
+const struct note *policy_find_note(const abatis_policy *policy, enum key_id key, const char *value);
 abatis_policy *policy_share(abatis_policy *policy);
 
+/* set.c: one value of one key. */
+struct setting {
+        enum key_id key;
+        const char *value;  /* borrowed */
+        const char *origin; /* static or the policy's */
+        bool is_asked;
+        bool skips_absent; /* a path to be opened that does not exist is left out */
+};
+int policy_apply(abatis_policy *policy, const struct setting *setting, abatis_error *err);
+/* Forgets what a key has so far, so that a list can be replaced. */
+void policy_clear(abatis_policy *policy, enum key_id key);
+/* Everything that may be read, or executed. */
+int policy_open_all(abatis_policy *policy, enum key_id key, const char *origin, bool is_asked, abatis_error *err);
+struct strings *policy_list(abatis_policy *policy, enum key_id key); /* NULL when the key has none */
+enum rule_kind key_rule_kind(enum key_id key);
+enum limit key_limit(enum key_id key);
+bool network_mode_find(const char *name, enum network_mode *out);
+
 /* preset.c */
-int preset_apply(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err);
+bool preset_exists(const char *name);
+extern const char *const preset_names[];
+int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options, abatis_error *err);
+/* Opens what programs need to start, as far as the host has it, for reading or for executing. */
+int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err);
+/* The workspace, the homes and the caller's program, which everything else refers to. */
+int preset_find_places(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err);
 /* Denies the sockets behind which something outside would run commands for this one. */
 int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err);
 
@@ -83,6 +141,7 @@ bool environment_is_secret(const char *name, size_t length);
 
 const char *rule_kind_name(enum rule_kind kind);
 const char *network_mode_name(enum network_mode mode);
+enum key_id limit_key_id(enum limit limit);
 const char *limit_key(enum limit limit);
 
 #endif

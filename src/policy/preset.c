@@ -211,6 +211,16 @@ static const struct preset {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+const char *const preset_names[] = { "dev", "tool", "mcp", "strict", "guard", NULL };
+
+bool preset_exists(const char *name)
+{
+        for (size_t i = 0; preset_names[i]; i++)
+                if (!strcmp(preset_names[i], name))
+                        return true;
+        return false;
+}
+
 static const struct preset *find_preset(const char *name)
 {
         for (size_t i = 0; i < COUNT(presets); i++)
@@ -495,22 +505,17 @@ static int deny_below(abatis_policy *policy, const char *directory, const char *
 static int add_data_rules(abatis_policy *policy, const struct preset *preset,
                           const abatis_policy_options *options, abatis_error *err)
 {
-        OWN_FREE char *data = NULL, *config = NULL;
-        int r;
+        OWN_FREE char *config = NULL;
+        int r = 0;
 
-        if (options->data) {
-                r = resolve_directory("data directory", options->data, &data, err);
-                if (!r && preset->denies_data_root)
-                        r = policy_add_rule(policy, RULE_DENY, data, preset->origin, err);
-                if (!r && preset->is_guard)
-                        r = deny_below(policy, data, "data", preset->origin, err);
-                if (!r && preset->is_guard)
-                        r = deny_below(policy, data, "config.toml", preset->origin, err);
-                if (r < 0)
-                        return r;
-        }
-        if (!options->config)
-                return 0;
+        if (policy->data && preset->denies_data_root)
+                r = policy_add_rule(policy, RULE_DENY, policy->data, preset->origin, err);
+        if (!r && policy->data && preset->is_guard)
+                r = deny_below(policy, policy->data, "data", preset->origin, err);
+        if (!r && policy->data && preset->is_guard)
+                r = deny_below(policy, policy->data, "config.toml", preset->origin, err);
+        if (r < 0 || !options->config)
+                return r;
         config = path_real(options->config);
         if (!config)
                 return error_os(err, errno, "configuration file '%s'", options->config);
@@ -549,36 +554,42 @@ int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err)
                             err);
 }
 
-int preset_apply(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err)
+int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err)
 {
-        const struct preset *preset = find_preset(options->preset ? options->preset : "dev");
-        int r;
+        return add_existing(policy, kind, system_reads, COUNT(system_reads), origin, err);
+}
 
-        if (!preset)
-                return error_set(err, ABATIS_E_INVALID,
-                                 "preset '%s' does not exist; there are "
-                                 "dev, tool, mcp, strict, guard",
-                                 options->preset);
-        policy->preset = preset->name;
-        policy->reads_all = preset->reads_all;
-        policy->executes_all = preset->reads_all;
-        policy->reaches_control_sockets = preset->is_guard;
-        policy->has_private_tmp = preset->has_private_tmp;
-        policy->network = preset->network;
+int preset_find_places(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err)
+{
+        int r = resolve_directory("workspace", options->workspace, &policy->workspace, err);
 
-        r = resolve_directory("workspace", options->workspace, &policy->workspace, err);
-        if (!r && !policy->workspace[1] && preset->writes_workspace)
-                r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");
         if (!r && options->program) {
                 policy->program = path_real(options->program);
                 if (!policy->program && errno == ENOMEM)
                         r = error_memory(err);
         }
-        if (!r)
-                r = find_homes(policy, err);
+        if (!r && options->data)
+                r = resolve_directory("data directory", options->data, &policy->data, err);
+        return r ? r : find_homes(policy, err);
+}
+
+int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options, abatis_error *err)
+{
+        const struct preset *preset = find_preset(name);
+        int r = 0;
+
+        policy->preset = preset->name;
+        policy->reads_all |= preset->reads_all;
+        policy->executes_all |= preset->reads_all;
+        policy->reaches_control_sockets |= preset->is_guard;
+        policy->has_private_tmp |= preset->has_private_tmp;
+        policy->network = preset->network;
+        policy->has[KEY_READ] = policy->has[KEY_WRITE] = policy->has[KEY_EXECUTE] = policy->has[KEY_NETWORK] = true;
+
+        if (!policy->workspace[1] && preset->writes_workspace)
+                r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");
         if (!r && !preset->reads_all)
-                r = add_existing(policy, RULE_EXECUTE, system_reads, COUNT(system_reads), preset->origin,
-                                 err);
+                r = preset_open_system(policy, RULE_EXECUTE, preset->origin, err);
         if (!r && !preset->reads_all)
                 r = policy_add_rule(policy, RULE_EXECUTE, policy->workspace, preset->origin, err);
         if (!r && preset->writes_workspace)

@@ -1,0 +1,424 @@
+/* compose.c: puts presets, profiles and files together, from the lowest layer up. */
+#define _GNU_SOURCE
+#include "policy/compose.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "policy/glob.h"
+
+enum { BASES_DEPTH_MAX = 16 };
+
+int entry_error(const struct layer *layer, const struct entry *entry, int code, const char *message,
+                abatis_error *err)
+{
+        document_error(err, layer->name, entry->line, entry->column, "%s: %s", keys[entry->key].name, message);
+        if (err)
+                err->code = code;
+        return code;
+}
+
+/* ---- one layer ------------------------------------------------------------------------------------------ */
+
+static bool is_list(enum key_id key)
+{
+        switch (keys[key].type) {
+        case TYPE_TREES:
+        case TYPE_HOSTS:
+        case TYPE_PORTS:
+        case TYPE_PATHS:
+        case TYPE_PROGRAMS:
+        case TYPE_VARIABLES:
+                return true;
+        case TYPE_VERSION:
+        case TYPE_BASES:
+        case TYPE_HOLES: /* these two only ever grow */
+        case TYPE_MASKS:
+        case TYPE_MODE:
+        case TYPE_BOOLEAN:
+        case TYPE_ASSIGNMENTS:
+        case TYPE_SIZE:
+        case TYPE_DURATION:
+        case TYPE_NUMBER:
+                break;
+        }
+        return false;
+}
+
+static bool has_inherited(const struct layer *layer, enum key_id key)
+{
+        for (size_t i = 0; i < layer->count; i++)
+                if (layer->entries[i].key == key && !layer->entries[i].is_literal &&
+                    !strcmp(layer->entries[i].value, "inherited"))
+                        return true;
+        return false;
+}
+
+static int apply_path(abatis_policy *policy, const struct entry *entry, const struct setting *setting,
+                      abatis_error *err)
+{
+        enum rule_kind kind = key_rule_kind(entry->key);
+        struct setting expanded = *setting;
+        OWN_FREE char *text = NULL;
+        enum meaning meaning;
+        int r = expand_path(policy, entry, &meaning, &text, err);
+
+        if (r < 0)
+                return r;
+        switch (meaning) {
+        case MEANS_PATH:
+                expanded.value = text;
+                return policy_apply(policy, &expanded, err);
+        case MEANS_PATTERN:
+                return policy_add_glob(policy, kind, text, setting->origin, err);
+        case MEANS_ALL:
+                if (kind == RULE_WRITE)
+                        return error_set(err, ABATIS_E_INVALID, "not everything can be writable; name directories");
+                return policy_open_all(policy, entry->key, setting->origin, setting->is_asked, err);
+        case MEANS_SYSTEM:
+                if (kind == RULE_WRITE)
+                        return error_set(err, ABATIS_E_INVALID, "the system cannot be writable; name directories");
+                return preset_open_system(policy, kind, setting->origin, err);
+        case MEANS_INHERITED:
+                return 0;
+        case MEANS_TMP:
+                if (kind != RULE_WRITE)
+                        return 0;
+                policy->has_private_tmp = true;
+                return policy_note(policy, KEY_WRITE, "${tmp}", setting->origin, setting->is_asked, err);
+        }
+        return 0;
+}
+
+/* "all", "none" and "inherited" among the names of variables that are passed. */
+static int apply_variable(abatis_policy *policy, const struct setting *setting, abatis_error *err)
+{
+        if (!strcmp(setting->value, "all")) {
+                policy->passes_named_only = false;
+                return policy_note(policy, KEY_PASS, NULL, setting->origin, setting->is_asked, err);
+        }
+        if (!strcmp(setting->value, "none"))
+                return policy_note(policy, KEY_PASS, NULL, setting->origin, setting->is_asked, err);
+        return policy_apply(policy, setting, err);
+}
+
+static int apply_entry(abatis_policy *policy, const struct layer *layer, const struct entry *entry,
+                       const struct manner *manner, abatis_error *err)
+{
+        struct setting setting = { .key = entry->key,
+                                   .value = entry->value,
+                                   .is_asked = manner->is_asked,
+                                   .skips_absent = manner->skips_absent };
+        OWN_FREE char *place = NULL;
+        abatis_error below;
+        int r = 0;
+
+        if (entry->key == KEY_EXTENDS)
+                return 0;
+        if (asprintf(&place, "%s:%u", layer->name, entry->line) < 0) {
+                place = NULL;
+                return error_memory(err);
+        }
+        setting.origin = policy_intern(policy, place);
+        if (!setting.origin)
+                return error_memory(err);
+        if (!strcmp(entry->value, "inherited") && is_list(entry->key))
+                return 0;
+        switch (keys[entry->key].type) {
+        case TYPE_TREES:
+        case TYPE_HOLES:
+                r = apply_path(policy, entry, &setting, &below);
+                break;
+        case TYPE_VARIABLES:
+                r = apply_variable(policy, &setting, &below);
+                break;
+        case TYPE_VERSION:
+        case TYPE_BASES:
+        case TYPE_MODE:
+        case TYPE_HOSTS:
+        case TYPE_PORTS:
+        case TYPE_PATHS:
+        case TYPE_PROGRAMS:
+        case TYPE_BOOLEAN:
+        case TYPE_MASKS:
+        case TYPE_ASSIGNMENTS:
+        case TYPE_SIZE:
+        case TYPE_DURATION:
+        case TYPE_NUMBER:
+                r = policy_apply(policy, &setting, &below);
+                break;
+        }
+        return r < 0 ? entry_error(layer, entry, r, below.message, err) : 0;
+}
+
+int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
+                  abatis_error *err)
+{
+        for (enum key_id key = KEY_VERSION; key < KEY_COUNT; key++) {
+                policy->has[key] |= layer->has[key];
+                if (layer->has[key] && is_list(key) && !manner->unites && !has_inherited(layer, key))
+                        policy_clear(policy, key);
+        }
+        for (size_t i = 0; i < layer->count; i++) {
+                int r = apply_entry(policy, layer, &layer->entries[i], manner, err);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* ---- bases ---------------------------------------------------------------------------------------------- */
+
+/* The bases that are being put together, the innermost first: one that is among them is a circle. */
+struct chain {
+        const char *name;
+        const struct chain *above;
+};
+
+static int strings_move(struct strings *into, struct strings *from, abatis_error *err)
+{
+        char **items;
+
+        if (!from->count)
+                return 0;
+        items = realloc(into->items, (into->count + from->count) * sizeof(*items));
+        if (!items)
+                return error_memory(err);
+        memcpy(items + into->count, from->items, from->count * sizeof(*items));
+        into->items = items;
+        into->count += from->count;
+        from->count = 0;
+        return 0;
+}
+
+static int move_rules(abatis_policy *into, abatis_policy *from, abatis_error *err)
+{
+        size_t wanted = into->rule_count + from->rule_count;
+        struct rule *rules = realloc(into->rules, (wanted + 1) * sizeof(*rules));
+
+        if (!rules)
+                return error_memory(err);
+        into->rules = rules;
+        into->rule_capacity = wanted + 1;
+        if (from->rule_count)
+                memcpy(rules + into->rule_count, from->rules, from->rule_count * sizeof(*rules));
+        into->rule_count = wanted;
+        from->rule_count = 0;
+        return 0;
+}
+
+static int move_notes(abatis_policy *into, abatis_policy *from, abatis_error *err)
+{
+        struct note *notes = realloc(into->notes, (into->note_count + from->note_count + 1) * sizeof(*notes));
+
+        if (!notes)
+                return error_memory(err);
+        into->notes = notes;
+        if (from->note_count)
+                memcpy(notes + into->note_count, from->notes, from->note_count * sizeof(*notes));
+        into->note_count += from->note_count;
+        from->note_count = 0;
+        return 0;
+}
+
+/* Lists are united, of single values that of `from` counts if it has one. */
+static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
+{
+        int r = move_rules(into, from, err);
+
+        if (!r)
+                r = move_notes(into, from, err);
+        if (!r)
+                r = strings_move(&into->origins, &from->origins, err);
+        for (enum key_id key = KEY_VERSION; key < KEY_COUNT && !r; key++) {
+                if (policy_list(into, key))
+                        r = strings_move(policy_list(into, key), policy_list(from, key), err);
+                if (key_limit(key) != LIMIT_COUNT && from->has[key])
+                        into->limits[key_limit(key)] = from->limits[key_limit(key)];
+                into->has[key] |= from->has[key];
+        }
+        if (!r)
+                r = strings_move(&into->environment, &from->environment, err);
+        if (from->preset)
+                into->preset = from->preset;
+        into->reads_all |= from->reads_all;
+        into->executes_all |= from->executes_all;
+        into->has_private_tmp |= from->has_private_tmp;
+        into->reaches_control_sockets |= from->reaches_control_sockets;
+        into->passes_named_only &= from->passes_named_only;
+        into->forbids_forks |= from->forbids_forks;
+        into->checks_arguments |= from->checks_arguments;
+        if (from->has[KEY_NETWORK])
+                into->network = from->network;
+        return r;
+}
+
+static int compose_bases(abatis_policy *policy, const struct layer *layer, const abatis_policy_options *options,
+                         const struct chain *chain, abatis_error *err);
+
+/* Who names a base: an entry of a layer, or the caller, who has no place. */
+struct naming {
+        const struct layer *layer;
+        const struct entry *entry;
+};
+
+static int fail_base(const struct naming *naming, int code, const char *message, abatis_error *err)
+{
+        if (naming->entry)
+                return entry_error(naming->layer, naming->entry, code, message, err);
+        return error_set(err, code, "%s", message);
+}
+
+static int fail_unknown_base(const struct naming *naming, const char *name, abatis_error *err)
+{
+        char hint[512], message[800];
+
+        explain_unknown(name, preset_names, hint, sizeof(hint));
+        snprintf(message, sizeof(message), "there is no preset or profile '%s'; %s, and 'abatis profile list'", name,
+                 hint);
+        return fail_base(naming, ABATIS_E_INVALID, message, err);
+}
+
+static int compose_base(abatis_policy *policy, const char *name, const struct naming *naming,
+                        const abatis_policy_options *options, const struct chain *chain, abatis_error *err)
+{
+        const struct manner manner = { .skips_absent = true };
+        const struct chain here = { name, chain };
+        OWN_LAYER struct layer *layer = NULL;
+        abatis_error below;
+        int r, depth = 0;
+
+        if (preset_exists(name)) {
+                r = preset_apply(policy, name, options, &below);
+                return r < 0 ? fail_base(naming, r, below.message, err) : 0;
+        }
+        for (const struct chain *at = chain; at; at = at->above)
+                if (++depth > BASES_DEPTH_MAX || !strcmp(at->name, name))
+                        return fail_base(naming, ABATIS_E_INVALID, "a profile cannot extend itself", err);
+        r = profile_load(name, &layer, err);
+        if (!r && !layer)
+                r = fail_unknown_base(naming, name, err);
+        if (!r)
+                r = compose_bases(policy, layer, options, &here, err);
+        return r ? r : compose_apply(policy, layer, &manner, err);
+}
+
+/* What a layer extends, which may be nothing. */
+static int compose_bases(abatis_policy *policy, const struct layer *layer, const abatis_policy_options *options,
+                         const struct chain *chain, abatis_error *err)
+{
+        bool is_first = true;
+        int r = 0;
+
+        for (size_t i = 0; i < layer->count && !r; i++) {
+                const struct entry *entry = &layer->entries[i];
+                const struct naming naming = { layer, entry };
+                abatis_policy *other = NULL;
+
+                if (entry->key != KEY_EXTENDS)
+                        continue;
+                if (is_first)
+                        r = compose_base(policy, entry->value, &naming, options, chain, err);
+                else {
+                        r = policy_new_empty(options, &other, err);
+                        if (!r)
+                                r = compose_base(other, entry->value, &naming, options, chain, err);
+                        if (!r)
+                                r = unite(policy, other, err);
+                        abatis_policy_free(other);
+                }
+                is_first = false;
+        }
+        return r;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static int check_enabled(const struct layer *layer, abatis_error *err)
+{
+        if (layer && layer->is_disabled)
+                return error_set(err, ABATIS_E_INVALID, "%s: sandbox is disabled", layer->name);
+        return 0;
+}
+
+/* The highest file that says what it extends; the caller's word counts more. */
+static int compose_lowest(abatis_policy *policy, const struct files *files, const abatis_policy_options *options,
+                          abatis_error *err)
+{
+        const struct layer *candidates[] = { files->given, files->is_project_trusted ? files->project : NULL,
+                                             files->user };
+
+        const struct naming caller = { NULL, NULL };
+
+        if (options->preset)
+                return compose_base(policy, options->preset, &caller, options, NULL, err);
+        for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
+                if (candidates[i] && candidates[i]->has[KEY_EXTENDS])
+                        return compose_bases(policy, candidates[i], options, NULL, err);
+        return compose_base(policy, "dev", &caller, options, NULL, err);
+}
+
+static int compose_ceiling(abatis_policy *policy, const struct layer *layer, const abatis_policy_options *options,
+                           abatis_error *err)
+{
+        const struct manner manner = { .is_asked = true, .skips_absent = true };
+        int r = policy_new_empty(options, &policy->ceiling, err);
+
+        if (!r)
+                r = compose_bases(policy->ceiling, layer, options, NULL, err);
+        return r ? r : compose_apply(policy->ceiling, layer, &manner, err);
+}
+
+static int compose_files(abatis_policy *policy, const struct files *files, const abatis_policy_options *options,
+                         abatis_error *err)
+{
+        const struct manner manner = { .is_asked = true };
+        int r = check_enabled(files->system, err);
+
+        if (!r)
+                r = check_enabled(files->user, err);
+        if (!r)
+                r = check_enabled(files->project, err);
+        if (!r)
+                r = check_enabled(files->given, err);
+        if (!r)
+                r = compose_lowest(policy, files, options, err);
+        if (!r && files->user)
+                r = compose_apply(policy, files->user, &manner, err);
+        if (!r && files->project && !files->is_project_trusted)
+                r = narrow_check(policy, files->project, err);
+        if (!r && files->project)
+                r = compose_apply(policy, files->project, &manner, err);
+        if (!r && files->given)
+                r = compose_apply(policy, files->given, &manner, err);
+        if (!r && files->system)
+                r = compose_ceiling(policy, files->system, options, err);
+        return r;
+}
+
+int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out, abatis_error *err)
+{
+        abatis_policy *policy = NULL;
+        struct files files = { 0 };
+        int r;
+
+        if (!options || options->size < sizeof(*options))
+                return error_set(err, ABATIS_E_INVALID, "abatis_policy_options.size is not set");
+        r = policy_new_empty(options, &policy, err);
+        if (r < 0)
+                return r;
+        r = files_find(options, policy->workspace, &files, err);
+        if (!r)
+                r = compose_files(policy, &files, options, err);
+        files_done(&files);
+        if (r < 0) {
+                abatis_policy_free(policy);
+                return r;
+        }
+        *out = policy;
+        return 0;
+}

@@ -1,0 +1,199 @@
+/* files.c: finds and reads the policy files of the machine, the user, the project and the caller. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "policy/compose.h"
+
+static const char system_path[] = "/etc/abatis/policy.yaml";
+static const char project_name[] = ".abatis.yaml";
+
+static char *xdg_path(const char *variable, const char *below_home, const char *name)
+{
+        const char *base = getenv(variable), *home = getenv("HOME");
+        OWN_FREE char *joined = NULL;
+
+        /* As the specification says: a relative one counts as not set. */
+        if (base && *base == '/')
+                return text_join(base, "/abatis/", name);
+        if (!home || *home != '/')
+                return NULL;
+        joined = text_join(home, below_home, "/abatis/");
+        return joined ? text_join(joined, name, "") : NULL;
+}
+
+char *config_path(const char *name)
+{
+        return xdg_path("XDG_CONFIG_HOME", "/.config", name);
+}
+
+char *state_path(const char *name)
+{
+        return xdg_path("XDG_STATE_HOME", "/.local/state", name);
+}
+
+static int check_file(int fd, const char *path, enum file_care care, abatis_error *err)
+{
+        struct stat status;
+
+        if (fstat(fd, &status) < 0)
+                return error_os(err, errno, "policy '%s'", path);
+        if (!S_ISREG(status.st_mode))
+                return error_set(err, ABATIS_E_INVALID, "policy '%s' is not a regular file", path);
+        if (care == FILE_OURS && status.st_uid && status.st_uid != geteuid())
+                return error_set(err, ABATIS_E_INVALID,
+                                 "policy '%s' belongs to another user; it must be yours or root's", path);
+        if (care == FILE_OURS && status.st_mode & S_IWOTH)
+                return error_set(err, ABATIS_E_INVALID, "policy '%s' can be written by everybody; run chmod o-w", path);
+        if (status.st_size > DOCUMENT_SIZE_MAX)
+                return error_set(err, ABATIS_E_INVALID, "policy '%s' is larger than 1 MiB", path);
+        return 0;
+}
+
+static int read_all(int fd, const char *path, char **out, size_t *length, abatis_error *err)
+{
+        /* One more than allowed: a file that grows meanwhile is found too large, not cut. */
+        OWN_FREE char *text = malloc(DOCUMENT_SIZE_MAX + 2);
+        size_t have = 0;
+        ssize_t got;
+
+        if (!text)
+                return error_memory(err);
+        while ((got = read(fd, text + have, DOCUMENT_SIZE_MAX + 1 - have)) > 0)
+                have += (size_t)got;
+        if (got < 0)
+                return error_os(err, errno, "policy '%s'", path);
+        text[have] = '\0';
+        *length = have;
+        *out = take_pointer(text);
+        return 0;
+}
+
+int file_read(const char *path, enum file_care care, char **out, size_t *length, abatis_error *err)
+{
+        int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (care == FILE_NO_LINK ? O_NOFOLLOW : 0);
+        OWN_FD int fd = open(path, flags);
+        int r;
+
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+                *out = NULL;
+                return 0;
+        }
+        if (fd < 0 && errno == ELOOP)
+                return error_set(err, ABATIS_E_INVALID, "policy '%s' is a symbolic link", path);
+        if (fd < 0)
+                return error_os(err, errno, "policy '%s'", path);
+        r = check_file(fd, path, care, err);
+        return r ? r : read_all(fd, path, out, length, err);
+}
+
+static int read_layer(const char *path, enum file_care care, struct layer **out, abatis_error *err)
+{
+        OWN_FREE char *text = NULL;
+        size_t length = 0;
+        int r = file_read(path, care, &text, &length, err);
+
+        if (r < 0 || !text)
+                return r;
+        return layer_read(document_format_of(path), path, text, length, out, err);
+}
+
+/* ---- the project's -------------------------------------------------------------------------------------- */
+
+static int has_entry(const char *directory, const char *name, bool *out, abatis_error *err)
+{
+        OWN_FREE char *path = path_join(directory, name);
+        struct stat status;
+
+        if (!path)
+                return error_memory(err);
+        *out = !lstat(path, &status);
+        if (!*out && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+                return error_os(err, errno, "'%s'", path);
+        return 0;
+}
+
+int files_find_project(const char *workspace, char **out, abatis_error *err)
+{
+        OWN_FREE char *directory = strdup(workspace), *found = NULL;
+        bool has_file = false, has_repository = false, is_first = true;
+
+        if (!directory)
+                return error_memory(err);
+        for (;; is_first = false) {
+                char *slash = strrchr(directory, '/');
+                int r = found ? 0 : has_entry(directory, project_name, &has_file, err);
+
+                if (!r && has_file && !found && !(found = path_join(directory, project_name)))
+                        r = error_memory(err);
+                if (!r)
+                        r = has_entry(directory, ".git", &has_repository, err);
+                if (r < 0)
+                        return r;
+                /* Outside of a repository only the workspace's own counts. */
+                if (has_repository || (found && is_first))
+                        break;
+                if (!slash || slash == directory) {
+                        free(take_pointer(found));
+                        break;
+                }
+                *slash = '\0';
+        }
+        *out = take_pointer(found);
+        return 0;
+}
+
+static int read_project(const char *workspace, struct files *files, abatis_error *err)
+{
+        OWN_FREE char *text = NULL;
+        size_t length = 0;
+        int r = files_find_project(workspace, &files->project_path, err);
+
+        if (r < 0 || !files->project_path)
+                return r;
+        r = file_read(files->project_path, FILE_NO_LINK, &text, &length, err);
+        if (r < 0 || !text)
+                return r;
+        r = layer_read(DOCUMENT_YAML, files->project_path, text, length, &files->project, err);
+        if (!r)
+                r = trust_check(files->project_path, text, length, &files->is_project_trusted, err);
+        return r;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------- */
+
+int files_find(const abatis_policy_options *options, const char *workspace, struct files *out, abatis_error *err)
+{
+        int r = 0;
+
+        if (options->layers & ABATIS_LAYER_SYSTEM)
+                r = read_layer(system_path, FILE_OURS, &out->system, err);
+        if (!r && options->layers & ABATIS_LAYER_USER) {
+                OWN_FREE char *path = config_path("policy.yaml");
+
+                r = path ? read_layer(path, FILE_OURS, &out->user, err) : 0;
+        }
+        if (!r && options->layers & ABATIS_LAYER_PROJECT)
+                r = read_project(workspace, out, err);
+        if (!r && options->file)
+                r = read_layer(options->file, FILE_ANY, &out->given, err);
+        if (!r && options->file && !out->given)
+                r = error_set(err, ABATIS_E_INVALID, "policy '%s' does not exist", options->file);
+        return r;
+}
+
+void files_done(struct files *files)
+{
+        layer_free(files->system);
+        layer_free(files->user);
+        layer_free(files->project);
+        layer_free(files->given);
+        free(files->project_path);
+}

@@ -1,0 +1,330 @@
+/* foreign.c: policies of other tools, read as they are: each becomes a layer of ours. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/layer.h"
+
+/* While one document is read. */
+struct foreign_reading {
+        struct layer *layer;
+        abatis_error *err;
+};
+
+#define fail_at(reading, node, ...) \
+        document_error((reading)->err, (reading)->layer->name, (node)->line, (node)->column, __VA_ARGS__)
+
+static const struct node *find_map(const struct node *map, const char *key)
+{
+        const struct node *found = map->kind == NODE_MAP ? node_find(map, key) : NULL;
+
+        return found && found->kind == NODE_MAP ? found : NULL;
+}
+
+static bool has_any(const struct node *map, const char *const *words)
+{
+        for (; map && *words; words++)
+                if (node_find(map, *words))
+                        return true;
+        return false;
+}
+
+static const char *const section_words[] = { "allow_paths", "allow_network", "resource_limits", NULL };
+static const char *const table_words[] = { "enabled",          "allowed_commands",
+                                           "blocked_paths",    "max_execution_time_secs",
+                                           "max_output_bytes", NULL };
+static const char *const srt_network_words[] = { "allowedDomains", "deniedDomains", NULL };
+static const char *const srt_filesystem_words[] = { "denyRead", "allowWrite", "denyWrite", NULL };
+
+enum foreign foreign_detect(const struct node *root)
+{
+        const struct node *sandbox = find_map(root, "sandbox");
+
+        if (sandbox)
+                return has_any(sandbox, section_words) ? FOREIGN_SECTION : FOREIGN_TABLE;
+        if (has_any(find_map(root, "network"), srt_network_words) ||
+            has_any(find_map(root, "filesystem"), srt_filesystem_words))
+                return FOREIGN_SRT;
+        return FOREIGN_NONE;
+}
+
+/* A rule that is not understood is refused, never left out. */
+static int check_words(const struct foreign_reading *reading, const struct node *map, const char *where,
+                       const char *const *words)
+{
+        char hint[256];
+
+        if (map->kind != NODE_MAP)
+                return fail_at(reading, map, "%s takes a map, not %s", where, node_kind_name(map->kind));
+        for (size_t i = 0; i < map->count; i++) {
+                const char *const *word = words;
+
+                while (*word && strcmp(*word, map->items[i]->key))
+                        word++;
+                if (*word)
+                        continue;
+                explain_unknown(map->items[i]->key, words, hint, sizeof(hint));
+                return document_error(reading->err, reading->layer->name, map->items[i]->key_line,
+                                      map->items[i]->key_column, "unknown key '%s' in %s; %s",
+                                      map->items[i]->key, where, hint);
+        }
+        return 0;
+}
+
+static int add(struct foreign_reading *reading, enum key_id key, const char *value, const struct node *place)
+{
+        return layer_add(reading->layer, key, value, place, reading->err);
+}
+
+/* A list of texts below `name`, if there is one; each goes through `translate`. */
+static int add_texts(struct foreign_reading *reading, const struct node *map, const char *name,
+                     enum key_id key,
+                     int (*translate)(struct foreign_reading *, enum key_id, const struct node *))
+{
+        const struct node *list = map ? node_find(map, name) : NULL;
+
+        if (!list)
+                return 0;
+        if (list->kind != NODE_LIST)
+                return fail_at(reading, list, "%s takes a list, not %s", name, node_kind_name(list->kind));
+        reading->layer->has[key] = true;
+        for (size_t i = 0; i < list->count; i++) {
+                const struct node *item = list->items[i];
+                int r;
+
+                if (item->kind != NODE_STRING || !*item->text)
+                        return fail_at(reading, item, "%s takes a list of texts", name);
+                r = translate(reading, key, item);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_as_is(struct foreign_reading *reading, enum key_id key, const struct node *item)
+{
+        return add(reading, key, item->text, item);
+}
+
+/* These formats mean the workspace by the working directory. */
+static int add_place(struct foreign_reading *reading, enum key_id key, const struct node *item)
+{
+        OWN_FREE char *place = NULL;
+        const char *rest = item->text;
+
+        if (*rest == '/' || *rest == '~' || *rest == '$')
+                return add(reading, key, rest, item);
+        if (!strncmp(rest, "./", 2))
+                rest += 2;
+        else if (!strcmp(rest, "."))
+                rest++;
+        place = *rest ? text_join("${workspace}/", rest, "") : strdup("${workspace}");
+        if (!place)
+                return error_memory(reading->err);
+        return add(reading, key, place, item);
+}
+
+/* A whole number below `name`, if there is one, with what makes it ours: 512 and "MiB". */
+static int add_number(struct foreign_reading *reading, const struct node *map, const char *name,
+                      enum key_id key, const char *unit)
+{
+        const struct node *number = map ? node_find(map, name) : NULL;
+        char text[32];
+
+        if (!number)
+                return 0;
+        if (number->kind != NODE_INTEGER || number->integer <= 0 || number->integer > INT32_MAX)
+                return fail_at(reading, number, "%s takes a whole number from 1 to %d", name, INT32_MAX);
+        snprintf(text, sizeof(text), "%" PRId64 "%s", number->integer, unit);
+        return add(reading, key, text, number);
+}
+
+/* ---- YAML with a section `sandbox` ---------------------------------------------------------------------- */
+
+static int parse_section(struct foreign_reading *reading, const struct node *root)
+{
+        static const char *const top_words[] = { "version", "default_action", "policies", "sandbox", NULL };
+        static const char *const path_words[] = { "read", "write", "execute", NULL };
+        static const char *const network_words[] = { "connect", "bind", NULL };
+        static const char *const limit_words[] = { "max_memory_mb", "max_open_files", "max_processes",
+                                                   "timeout_seconds", NULL };
+        const struct node *sandbox = find_map(root, "sandbox"), *paths = node_find(sandbox, "allow_paths"),
+                          *network = node_find(sandbox, "allow_network"),
+                          *limits = node_find(sandbox, "resource_limits");
+        int r = check_words(reading, root, "the file", top_words);
+
+        if (!r)
+                r = check_words(reading, sandbox, "sandbox", section_words);
+        if (!r && paths)
+                r = check_words(reading, paths, "sandbox.allow_paths", path_words);
+        if (!r && network)
+                r = check_words(reading, network, "sandbox.allow_network", network_words);
+        if (!r && limits)
+                r = check_words(reading, limits, "sandbox.resource_limits", limit_words);
+        /* It lists what is allowed, so there is nothing below it. */
+        reading->layer->has[KEY_EXTENDS] = true;
+        if (!r)
+                r = add_texts(reading, paths, "read", KEY_READ, add_as_is);
+        if (!r)
+                r = add_texts(reading, paths, "write", KEY_WRITE, add_as_is);
+        if (!r)
+                r = add_texts(reading, paths, "execute", KEY_EXECUTE, add_as_is);
+        if (!r)
+                r = add_texts(reading, network, "connect", KEY_CONNECT, add_as_is);
+        if (!r)
+                r = add_texts(reading, network, "bind", KEY_BIND, add_as_is);
+        if (!r) {
+                size_t listed = reading->layer->count;
+                bool is_open = false;
+
+                for (size_t i = 0; i < listed; i++)
+                        is_open |= reading->layer->entries[i].key == KEY_CONNECT ||
+                                   reading->layer->entries[i].key == KEY_BIND;
+                r = add(reading, KEY_NETWORK, is_open ? "list" : "deny", network ? network : sandbox);
+        }
+        if (!r)
+                r = add_number(reading, limits, "max_memory_mb", KEY_MEMORY, "MiB");
+        if (!r)
+                r = add_number(reading, limits, "max_open_files", KEY_OPEN_FILES, "");
+        if (!r)
+                r = add_number(reading, limits, "max_processes", KEY_PROCESSES, "");
+        return r ? r : add_number(reading, limits, "timeout_seconds", KEY_TIMEOUT, "s");
+}
+
+/* ---- TOML with a table [sandbox] ------------------------------------------------------------------------ */
+
+static int parse_table(struct foreign_reading *reading, const struct node *root)
+{
+        const struct node *sandbox = find_map(root, "sandbox"), *enabled = node_find(sandbox, "enabled");
+        struct layer *layer = reading->layer;
+        int r = check_words(reading, sandbox, "[sandbox]", table_words);
+
+        if (!r && enabled && enabled->kind != NODE_BOOLEAN)
+                r = fail_at(reading, enabled, "enabled takes true or false");
+        if (r < 0)
+                return r;
+        layer->is_disabled = enabled && !enabled->boolean;
+        r = add_texts(reading, sandbox, "allowed_commands", KEY_COMMANDS, add_as_is);
+        if (!r)
+                r = add_texts(reading, sandbox, "blocked_paths", KEY_DENY, add_as_is);
+        if (!r)
+                r = add(reading, KEY_CHECK_ARGUMENTS, "true", sandbox);
+        if (!r)
+                r = add_number(reading, sandbox, "max_execution_time_secs", KEY_TIMEOUT, "s");
+        if (!r && !layer->has[KEY_TIMEOUT])
+                r = add(reading, KEY_TIMEOUT, "30s", sandbox);
+        if (!r)
+                r = add_number(reading, sandbox, "max_output_bytes", KEY_OUTPUT, "");
+        if (!r && !layer->has[KEY_OUTPUT])
+                r = add(reading, KEY_OUTPUT, "1MiB", sandbox);
+        return r;
+}
+
+/* ---- the settings of srt -------------------------------------------------------------------------------- */
+
+static int add_domain(struct foreign_reading *reading, enum key_id key, const struct node *item)
+{
+        OWN_FREE char *place = text_join(item->text, ":*", "");
+
+        if (!place)
+                return error_memory(reading->err);
+        return add(reading, key, place, item);
+}
+
+/* "*.example.org" covers "www.example.org" and "*.www.example.org". */
+static bool covers(const char *allowed, const char *name)
+{
+        size_t length = strlen(name), suffix;
+
+        if (!strcmp(allowed, name) || !strcmp(allowed, "*"))
+                return true;
+        if (strncmp(allowed, "*.", 2))
+                return false;
+        suffix = strlen(allowed + 1);
+        return length > suffix && !strcmp(name + length - suffix, allowed + 1);
+}
+
+/* An exception within what is allowed has no words in our format; any other changes nothing. */
+static int check_denied_domains(struct foreign_reading *reading, const struct node *network)
+{
+        const struct node *denied = network ? node_find(network, "deniedDomains") : NULL;
+        const struct node *allowed = network ? node_find(network, "allowedDomains") : NULL;
+
+        if (denied && denied->kind != NODE_LIST)
+                return fail_at(reading, denied, "deniedDomains takes a list, not %s",
+                               node_kind_name(denied->kind));
+        for (size_t i = 0; denied && i < denied->count; i++) {
+                const struct node *item = denied->items[i];
+
+                if (item->kind != NODE_STRING)
+                        return fail_at(reading, item, "deniedDomains takes a list of texts");
+                for (size_t j = 0; allowed && j < allowed->count; j++)
+                        if (covers(allowed->items[j]->text, item->text) ||
+                            covers(item->text, allowed->items[j]->text))
+                                return fail_at(
+                                        reading, item,
+                                        "deniedDomains '%s' is an exception to allowedDomains '%s', which "
+                                        "cannot be enforced; list the domains to allow one by one",
+                                        item->text, allowed->items[j]->text);
+        }
+        return 0;
+}
+
+static int parse_srt(struct foreign_reading *reading, const struct node *root)
+{
+        static const char *const top_words[] = { "network", "filesystem", NULL };
+        const struct node *network = node_find(root, "network"), *files = node_find(root, "filesystem");
+        struct layer *layer = reading->layer;
+        int r = check_words(reading, root, "the file", top_words);
+
+        if (!r && network)
+                r = check_words(reading, network, "network", srt_network_words);
+        if (!r && files)
+                r = check_words(reading, files, "filesystem", srt_filesystem_words);
+        /* Everything may be read but what is denied; nothing may be written but what is listed. */
+        layer->has[KEY_EXTENDS] = layer->has[KEY_WRITE] = true;
+        if (!r)
+                r = add(reading, KEY_READ, "all", root);
+        if (!r)
+                r = add(reading, KEY_EXECUTE, "all", root);
+        if (!r)
+                r = add_texts(reading, files, "denyRead", KEY_DENY, add_place);
+        if (!r)
+                r = add_texts(reading, files, "allowWrite", KEY_WRITE, add_place);
+        if (!r)
+                r = add_texts(reading, files, "denyWrite", KEY_PROTECT, add_place);
+        if (!r)
+                r = add_texts(reading, network, "allowedDomains", KEY_CONNECT, add_domain);
+        if (!r)
+                r = check_denied_domains(reading, network);
+        if (!r) {
+                bool is_open = false;
+
+                for (size_t i = 0; i < layer->count; i++)
+                        is_open |= layer->entries[i].key == KEY_CONNECT;
+                r = add(reading, KEY_NETWORK, is_open ? "list" : "deny", network ? network : root);
+        }
+        return r;
+}
+
+int foreign_parse(enum foreign format, const struct node *root, struct layer *layer, abatis_error *err)
+{
+        struct foreign_reading reading = { layer, err };
+
+        switch (format) {
+        case FOREIGN_NONE:
+                return 0;
+        case FOREIGN_SECTION:
+                return parse_section(&reading, root);
+        case FOREIGN_TABLE:
+                return parse_table(&reading, root);
+        case FOREIGN_SRT:
+                return parse_srt(&reading, root);
+        }
+        return 0;
+}

@@ -1,0 +1,63 @@
+/* keys.c: the keys of a policy, and which of them somebody may have meant. */
+#include "policy/keys.h"
+
+#include <string.h>
+
+const struct key keys[KEY_COUNT] = {
+        [KEY_VERSION] = { "version", TYPE_VERSION, "The version of this format: 1." },
+        [KEY_EXTENDS] = { "extends", TYPE_BASES,
+                          "The preset or profile, or several, that this file builds on." },
+        [KEY_READ] = { "filesystem.read", TYPE_TREES, "What may be read: all, or a list of paths." },
+        [KEY_WRITE] = { "filesystem.write", TYPE_TREES,
+                        "What may be written; it may be read and executed too." },
+        [KEY_EXECUTE] = { "filesystem.execute", TYPE_TREES,
+                          "What may be executed, and read: all, or a list of paths." },
+        [KEY_DENY] = { "filesystem.deny", TYPE_HOLES, "What may be neither read nor written; always wins." },
+        [KEY_PROTECT] = { "filesystem.protect", TYPE_HOLES,
+                          "What may be read but never written; wins over write." },
+        [KEY_NETWORK] = { "network.mode", TYPE_MODE,
+                          "deny: no sockets but pairs; unix-only; allow; list: only what connect names." },
+        [KEY_CONNECT] = { "network.connect", TYPE_HOSTS, "HOST:PORT that may be connected to in mode list." },
+        [KEY_BIND] = { "network.bind", TYPE_PORTS, "Ports that are published on the host's loopback." },
+        [KEY_UNIX] = { "network.unix", TYPE_PATHS, "Unix sockets that may be connected to." },
+        [KEY_FORK] = { "process.fork", TYPE_BOOLEAN, "Whether the command may start other processes." },
+        [KEY_SIGNALS] = { "process.signals", TYPE_BOOLEAN, "Whether processes outside may be signalled." },
+        [KEY_COMMANDS] = { "process.commands", TYPE_PROGRAMS,
+                           "The only executables that may run; an empty list is all." },
+        [KEY_CHECK_ARGUMENTS] = { "process.check_arguments", TYPE_BOOLEAN,
+                                  "Refuse a command line that names a denied path." },
+        [KEY_PASS] = { "environment.pass", TYPE_VARIABLES,
+                       "Variables that are passed: all (but what looks secret), none, or a list of names." },
+        [KEY_ENVIRONMENT_DENY] = { "environment.deny", TYPE_MASKS, "Variables that are never passed." },
+        [KEY_ENVIRONMENT_SET] = { "environment.set", TYPE_ASSIGNMENTS, "Variables and their values." },
+        [KEY_MEMORY] = { "limits.memory", TYPE_SIZE, "Memory of the whole process tree." },
+        [KEY_PROCESSES] = { "limits.processes", TYPE_NUMBER, "Processes of the whole tree." },
+        [KEY_OPEN_FILES] = { "limits.open_files", TYPE_NUMBER, "Open files of each process." },
+        [KEY_CPU] = { "limits.cpu", TYPE_DURATION, "Processor time of the whole tree." },
+        [KEY_FILE_SIZE] = { "limits.file_size", TYPE_SIZE, "Size of each file that is written." },
+        [KEY_TIMEOUT] = { "limits.timeout", TYPE_DURATION, "Time after which the whole tree is killed." },
+        [KEY_OUTPUT] = { "limits.output", TYPE_SIZE, "Bytes kept of stdout and of stderr." },
+};
+
+enum key_id key_find(const char *name, size_t length)
+{
+        enum key_id id = KEY_VERSION;
+
+        while (id < KEY_COUNT && (strncmp(keys[id].name, name, length) || keys[id].name[length]))
+                id++;
+        return id;
+}
+
+const char *key_leaf(const struct key *key)
+{
+        const char *dot = strchr(key->name, '.');
+
+        return dot ? dot + 1 : key->name;
+}
+
+size_t key_section_length(const struct key *key)
+{
+        const char *leaf = key_leaf(key);
+
+        return leaf == key->name ? 0 : (size_t)(leaf - key->name) - 1;
+}

@@ -1,0 +1,71 @@
+/* keys.h: the keys of a policy, as one table: documents, flags, the schema and what is printed all come from it. */
+#ifndef POLICY_KEYS_H
+#define POLICY_KEYS_H
+
+#include <stddef.h>
+
+enum key_id {
+        KEY_VERSION,
+        KEY_EXTENDS,
+        KEY_READ,
+        KEY_WRITE,
+        KEY_EXECUTE,
+        KEY_DENY,
+        KEY_PROTECT,
+        KEY_NETWORK,
+        KEY_CONNECT,
+        KEY_BIND,
+        KEY_UNIX,
+        KEY_FORK,
+        KEY_SIGNALS,
+        KEY_COMMANDS,
+        KEY_CHECK_ARGUMENTS,
+        KEY_PASS,
+        KEY_ENVIRONMENT_DENY,
+        KEY_ENVIRONMENT_SET,
+        KEY_MEMORY,
+        KEY_PROCESSES,
+        KEY_OPEN_FILES,
+        KEY_CPU,
+        KEY_FILE_SIZE,
+        KEY_TIMEOUT,
+        KEY_OUTPUT,
+        KEY_COUNT
+};
+
+/* What a document may say for a key. */
+enum key_type {
+        TYPE_VERSION,     /* 1 */
+        TYPE_BASES,       /* a name or a list of names */
+        TYPE_TREES,       /* a list of paths; all, system, inherited */
+        TYPE_HOLES,       /* a list of paths and patterns */
+        TYPE_MODE,        /* a network mode */
+        TYPE_HOSTS,       /* a list of HOST:PORT */
+        TYPE_PORTS,       /* a list of ports */
+        TYPE_PATHS,       /* a list of paths */
+        TYPE_PROGRAMS,    /* a list of names and paths */
+        TYPE_BOOLEAN,     /* true or false */
+        TYPE_VARIABLES,   /* all, none, or a list of names; all in a list means all others too */
+        TYPE_MASKS,       /* a list of names with * in them */
+        TYPE_ASSIGNMENTS, /* a map of names to texts */
+        TYPE_SIZE,
+        TYPE_DURATION,
+        TYPE_NUMBER,
+};
+
+struct key {
+        const char *name; /* "filesystem.read" */
+        enum key_type type;
+        const char *description;
+};
+
+extern const struct key keys[KEY_COUNT];
+
+/* By its full name; KEY_COUNT when there is none. */
+enum key_id key_find(const char *name, size_t length);
+/* "filesystem" of "filesystem.read", "" of "version". */
+size_t key_section_length(const struct key *key);
+/* The part after the section. */
+const char *key_leaf(const struct key *key);
+
+#endif

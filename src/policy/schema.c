@@ -1,0 +1,110 @@
+/* schema.c: the JSON Schema of the policy file, made from the table of keys that the parser reads by. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "policy/keys.h"
+
+#define PORT "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+
+static json_t *text_like(const char *pattern)
+{
+        return json_pack("{s:s, s:s}", "type", "string", "pattern", pattern);
+}
+
+static json_t *list_of(json_t *item)
+{
+        return item ? json_pack("{s:s, s:o}", "type", "array", "items", item) : NULL;
+}
+
+static json_t *either(json_t *first, json_t *second)
+{
+        return json_pack("{s:[o, o]}", "anyOf", first, second);
+}
+
+/* A text, or {path: ...}. */
+static json_t *path(void)
+{
+        return either(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
+                      json_pack("{s:s, s:{s:{s:s, s:i}}, s:[s], s:b}", "type", "object", "properties", "path", "type",
+                                "string", "minLength", 1, "required", "path", "additionalProperties", 0));
+}
+
+static json_t *describe_type(enum key_type type)
+{
+        static const char name[] = "^[^= \\n]+$";
+
+        switch (type) {
+        case TYPE_VERSION:
+                return json_pack("{s:i}", "const", 1);
+        case TYPE_BASES:
+        case TYPE_VARIABLES:
+                return either(text_like(name), list_of(text_like(name)));
+        case TYPE_TREES:
+        case TYPE_HOLES:
+        case TYPE_PATHS:
+        case TYPE_PROGRAMS:
+                return list_of(path());
+        case TYPE_MODE:
+                return json_pack("{s:[s, s, s, s]}", "enum", "deny", "unix-only", "allow", "list");
+        case TYPE_HOSTS:
+                return list_of(text_like("^[^\\n ]+:(\\*|" PORT ")$"));
+        case TYPE_PORTS:
+                return list_of(json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 65535));
+        case TYPE_BOOLEAN:
+                return json_pack("{s:s}", "type", "boolean");
+        case TYPE_MASKS:
+                return list_of(text_like(name));
+        case TYPE_ASSIGNMENTS:
+                return json_pack("{s:s, s:{s:s}, s:{s:s}}", "type", "object", "propertyNames", "pattern", name,
+                                 "additionalProperties", "type", "string");
+        case TYPE_SIZE:
+                return either(json_pack("{s:s, s:i}", "type", "integer", "minimum", 1),
+                              text_like("^0*[1-9][0-9]*(B|KiB|MiB|GiB|TiB|KB|MB|GB|K|M|G)?$"));
+        case TYPE_DURATION:
+                return text_like("^0*[1-9][0-9]*(ms|s|m|h)$");
+        case TYPE_NUMBER:
+                return json_pack("{s:s, s:i}", "type", "integer", "minimum", 1);
+        }
+        return NULL;
+}
+
+/* The properties of one section; made when its first key comes. */
+static json_t *find_section(json_t *top, const char *name, size_t length)
+{
+        char title[32] = { 0 };
+        json_t *section;
+
+        memcpy(title, name, length < sizeof(title) ? length : sizeof(title) - 1);
+        section = json_object_get(top, title);
+        if (!section) {
+                section = json_pack("{s:[s, s], s:{}, s:b}", "type", "object", "null", "properties",
+                                    "additionalProperties", 0);
+                json_object_set_new(top, title, section);
+        }
+        return json_object_get(section, "properties");
+}
+
+int abatis_policy_schema(char **out, abatis_error *err)
+{
+        json_t *root = json_pack("{s:s, s:s, s:s, s:[s, s], s:{}, s:b}", "$schema",
+                                 "http://json-schema.org/draft-07/schema#", "title", "abatis policy", "description",
+                                 "What a command that abatis runs may read, write, execute and reach.", "type", "object",
+                                 "null", "properties", "additionalProperties", 0);
+        json_t *top = json_object_get(root, "properties");
+
+        for (enum key_id id = KEY_VERSION; top && id < KEY_COUNT; id++) {
+                json_t *type = describe_type(keys[id].type);
+                size_t section = key_section_length(&keys[id]);
+                json_t *place = section ? find_section(top, keys[id].name, section) : top;
+
+                if (!type || !place || json_object_set_new(type, "description", json_string(keys[id].description)) < 0) {
+                        json_decref(root);
+                        return error_memory(err);
+                }
+                json_object_set_new(place, key_leaf(&keys[id]), type);
+        }
+        return json_to_text(root, JSON_INDENT(2), out, err);
+}

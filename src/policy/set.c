@@ -1,0 +1,292 @@
+/* set.c: sets one value of one key of a policy. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/units.h"
+#include "policy/policy.h"
+
+enum rule_kind key_rule_kind(enum key_id key)
+{
+        if (key == KEY_READ)
+                return RULE_READ;
+        if (key == KEY_WRITE)
+                return RULE_WRITE;
+        if (key == KEY_EXECUTE)
+                return RULE_EXECUTE;
+        return key == KEY_DENY ? RULE_DENY : RULE_PROTECT;
+}
+
+enum limit key_limit(enum key_id key)
+{
+        enum limit limit = LIMIT_TIMEOUT;
+
+        while (limit < LIMIT_COUNT && limit_key_id(limit) != key)
+                limit++;
+        return limit;
+}
+
+bool network_mode_find(const char *name, enum network_mode *out)
+{
+        for (enum network_mode mode = NETWORK_DENY; mode <= NETWORK_LIST; mode++)
+                if (!strcmp(name, network_mode_name(mode))) {
+                        *out = mode;
+                        return true;
+                }
+        return false;
+}
+
+struct strings *policy_list(abatis_policy *policy, enum key_id key)
+{
+        if (key == KEY_CONNECT)
+                return &policy->connect;
+        if (key == KEY_BIND)
+                return &policy->bind;
+        if (key == KEY_UNIX)
+                return &policy->unix_sockets;
+        if (key == KEY_COMMANDS)
+                return &policy->commands;
+        return key == KEY_ENVIRONMENT_DENY ? &policy->environment_denied : NULL;
+}
+
+/* ---- rules ---------------------------------------------------------------------------------------------- */
+
+/* What opens the policy must not open more than it says. */
+static int check_opening(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
+{
+        const char *real = rule->facts.real;
+
+        if (path_is_below(real, "/proc") || path_is_below(real, "/dev"))
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'%s': the command has its own %.5s, nothing of the host's can be in it",
+                                 rule->path, real);
+        if (rule->kind == RULE_WRITE && !real[1])
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'/' cannot be writable as a whole; name directories");
+        for (size_t i = 0; i < rule->facts.links.count; i++) {
+                const char *link = rule->facts.links.items[i];
+                bool is_allowed;
+
+                /* An earlier command may have planted it. */
+                policy_decide(policy, ABATIS_WRITE, link, &is_allowed);
+                if (is_allowed && !path_is_below(real, policy->workspace))
+                        return error_set(
+                                err, ABATIS_E_INVALID,
+                                "'%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
+                                link, real);
+        }
+        return 0;
+}
+
+/* What a rule that was asked for by name must be, beyond being a path. */
+static int check_rule(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
+{
+        if (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)
+                return 0;
+        if (rule->facts.kind == PATH_ABSENT)
+                return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
+        return check_opening(policy, rule, err);
+}
+
+int policy_open_all(abatis_policy *policy, enum key_id key, const char *origin, bool is_asked, abatis_error *err)
+{
+        policy->reads_all |= key == KEY_READ;
+        policy->executes_all |= key == KEY_EXECUTE;
+        return policy_note(policy, key, NULL, origin, is_asked, err);
+}
+
+static int set_rule(abatis_policy *policy, const struct setting *setting, abatis_error *err)
+{
+        enum rule_kind kind = key_rule_kind(setting->key);
+        int r = policy_add_rule(policy, kind, setting->value, setting->origin, err);
+        struct rule *rule;
+        bool is_all;
+
+        if (r < 0)
+                return r;
+        rule = &policy->rules[policy->rule_count - 1];
+        rule->covers_later = true;
+        rule->is_asked = setting->is_asked;
+        if (setting->skips_absent && rule->facts.kind == PATH_ABSENT && kind != RULE_DENY &&
+            kind != RULE_PROTECT) {
+                policy_drop_last_rule(policy);
+                return 0;
+        }
+        r = check_rule(policy, rule, err);
+        if (r < 0) {
+                policy_drop_last_rule(policy);
+                return r;
+        }
+        is_all = !rule->facts.real[1] && kind != RULE_DENY && kind != RULE_PROTECT;
+        /* Whoever names /tmp, or a parent of it, as writable means the real one. */
+        if (kind == RULE_WRITE && path_is_below("/tmp", rule->facts.real))
+                policy->has_private_tmp = false;
+        /* "/" itself would also bring the host's /proc and /dev along. */
+        if (is_all) {
+                policy->reads_all = true;
+                policy->executes_all |= kind == RULE_EXECUTE;
+        }
+        return 0;
+}
+
+/* ---- everything else ------------------------------------------------------------------------------------ */
+
+static int set_network(abatis_policy *policy, const char *value, abatis_error *err)
+{
+        if (!network_mode_find(value, &policy->network))
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not one of deny, unix-only, allow, list", value);
+        return 0;
+}
+
+static int set_limit(abatis_policy *policy, enum key_id key, const char *value, abatis_error *err)
+{
+        uint64_t *out = &policy->limits[key_limit(key)];
+
+        if (keys[key].type == TYPE_DURATION)
+                return units_parse_duration(value, out, err);
+        if (keys[key].type == TYPE_SIZE)
+                return units_parse_size(value, out, err);
+        return units_parse_count(value, out, err);
+}
+
+static int set_item(abatis_policy *policy, enum key_id key, const char *value, abatis_error *err)
+{
+        if (!*value || strchr(value, '\n'))
+                return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
+        return strings_add(policy_list(policy, key), value, err);
+}
+
+static int set_flag(const char *value, bool *out, bool is_meant_by_true, abatis_error *err)
+{
+        bool is_true = !strcmp(value, "true");
+
+        if (!is_true && strcmp(value, "false"))
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not true or false", value);
+        *out = is_true == is_meant_by_true;
+        return 0;
+}
+
+static int set_variable(abatis_policy *policy, const char *value, abatis_error *err)
+{
+        if (!*value || *value == '=')
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not of the form NAME or NAME=VALUE", value);
+        return strings_add(&policy->environment, value, err);
+}
+
+static int set_value(abatis_policy *policy, const struct setting *setting, abatis_error *err)
+{
+        switch (setting->key) {
+        case KEY_NETWORK:
+                return set_network(policy, setting->value, err);
+        case KEY_CONNECT:
+        case KEY_BIND:
+        case KEY_UNIX:
+        case KEY_COMMANDS:
+        case KEY_ENVIRONMENT_DENY:
+                return set_item(policy, setting->key, setting->value, err);
+        case KEY_FORK:
+                return set_flag(setting->value, &policy->forbids_forks, false, err);
+        case KEY_SIGNALS:
+                if (!strcmp(setting->value, "true"))
+                        return error_set(err, ABATIS_E_INVALID, "processes outside can never be signalled");
+                return set_flag(setting->value, &(bool){ 0 }, true, err);
+        case KEY_CHECK_ARGUMENTS:
+                return set_flag(setting->value, &policy->checks_arguments, true, err);
+        case KEY_PASS:
+        case KEY_ENVIRONMENT_SET:
+                return set_variable(policy, setting->value, err);
+        case KEY_MEMORY:
+        case KEY_PROCESSES:
+        case KEY_OPEN_FILES:
+        case KEY_CPU:
+        case KEY_FILE_SIZE:
+        case KEY_TIMEOUT:
+        case KEY_OUTPUT:
+                return set_limit(policy, setting->key, setting->value, err);
+        case KEY_READ:
+        case KEY_WRITE:
+        case KEY_EXECUTE:
+        case KEY_DENY:
+        case KEY_PROTECT:
+                return set_rule(policy, setting, err);
+        case KEY_VERSION:
+        case KEY_EXTENDS:
+        case KEY_COUNT:
+                break;
+        }
+        return error_set(err, ABATIS_E_INVALID, "can only be said in a file");
+}
+
+int policy_apply(abatis_policy *policy, const struct setting *setting, abatis_error *err)
+{
+        bool is_rule = keys[setting->key].type == TYPE_TREES || keys[setting->key].type == TYPE_HOLES;
+        int r = set_value(policy, setting, err);
+
+        policy->is_below_ceiling = false;
+        if (r < 0 || is_rule)
+                return r;
+        return policy_note(policy, setting->key, setting->value, setting->origin, setting->is_asked, err);
+}
+
+static void clear_rules(abatis_policy *policy, enum rule_kind kind)
+{
+        size_t kept = 0;
+
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                if (policy->rules[i].kind == kind)
+                        rule_done(&policy->rules[i]);
+                else
+                        policy->rules[kept++] = policy->rules[i];
+        }
+        policy->rule_count = kept;
+}
+
+void policy_clear(abatis_policy *policy, enum key_id key)
+{
+        struct strings *list = policy_list(policy, key);
+
+        if (list)
+                strings_done(list);
+        if (keys[key].type == TYPE_TREES)
+                clear_rules(policy, key_rule_kind(key));
+        policy->reads_all &= key != KEY_READ;
+        policy->executes_all &= key != KEY_EXECUTE;
+        policy->has_private_tmp &= key != KEY_WRITE;
+        if (key == KEY_PASS) {
+                size_t kept = 0;
+
+                /* What is set stays. */
+                for (size_t i = 0; i < policy->environment.count; i++) {
+                        char *item = policy->environment.items[i];
+
+                        if (strchr(item, '='))
+                                policy->environment.items[kept++] = item;
+                        else
+                                free(item);
+                }
+                policy->environment.count = kept;
+                policy->passes_named_only = true;
+        }
+}
+
+int abatis_policy_set(abatis_policy *policy, const char *key, const char *value, abatis_error *err)
+{
+        enum key_id id = key_find(key, strlen(key));
+        struct setting setting = { .key = id, .value = value, .is_asked = true };
+        abatis_error below;
+        int r;
+
+        if (id == KEY_COUNT)
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not a key of a policy", key);
+        setting.origin = keys[id].name;
+        r = policy_apply(policy, &setting, &below);
+        if (!r)
+                return 0;
+        error_set(err, r, "%s: %s", key, below.message);
+        if (err)
+                err->os_errno = below.os_errno;
+        return r;
+}
