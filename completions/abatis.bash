@@ -60,8 +60,8 @@ _abatis_parse() {
 
 _abatis() {
         local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
-        local policy="--preset --workspace --data --config --read --write --exec --deny --protect --net --connect
-                --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory
+        local policy="--preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net
+                --connect --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory
                 --cpu --help"
         local abatis_command abatis_flag
         COMPREPLY=()

@@ -31,12 +31,33 @@ static const struct rule *find_above(const struct native *native, size_t index, 
 {
         const char *path = native->sorted[index]->facts.real;
 
-        for (size_t i = 0; i < native->policy->rule_count; i++)
+        for (size_t i = 0; i < native->count; i++)
                 if (i != index && native->sorted[i]->kind == kind &&
                     path_is_below(path, native->sorted[i]->facts.real) &&
                     (i < index || strcmp(path, native->sorted[i]->facts.real)))
                         return native->sorted[i];
         return NULL;
+}
+
+/* A mask or a Landlock rule holds what is there when it is made. */
+static void miss_pattern(struct native *native, size_t index)
+{
+        plan_miss(
+                native->plan, native->policy->rules[index].kind == RULE_DENY ? CLAUSE_DENY : CLAUSE_PROTECT,
+                index,
+                "a pattern also holds for files that appear later, and nothing on this machine can enforce that yet");
+}
+
+static void sort_rules(struct native *native)
+{
+        const abatis_policy *policy = native->policy;
+
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (policy->rules[i].glob)
+                        miss_pattern(native, i);
+                else
+                        native->sorted[native->count++] = &policy->rules[i];
+        qsort(native->sorted, native->count, sizeof(*native->sorted), compare_rules);
 }
 
 /* ---- the world ----------------------------------------------------------------------------------------- */
@@ -100,7 +121,7 @@ static void add_shown(struct native *native)
 {
         struct plan *plan = native->plan;
 
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
+        for (size_t i = 0; i < native->count; i++) {
                 const struct rule *rule = native->sorted[i];
                 const char *real = rule->facts.real;
                 bool is_executable = rule->kind == RULE_EXECUTE;
@@ -148,7 +169,7 @@ static void add_private_places(struct native *native)
 
 static void add_writable(struct native *native)
 {
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
+        for (size_t i = 0; i < native->count; i++) {
                 const struct rule *rule = native->sorted[i];
 
                 /* Deny and protect win over write, and a tree inside a writable tree is writable already. */
@@ -181,7 +202,7 @@ static void add_grants(struct native *native)
                 plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
         else
                 plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, true);
-        for (size_t i = 0; i < policy->rule_count; i++) {
+        for (size_t i = 0; i < native->count; i++) {
                 const struct rule *rule = native->sorted[i];
 
                 if (rule->facts.kind == PATH_ABSENT)
@@ -223,7 +244,7 @@ static void add_landlock(struct native *native)
                           native->host->landlock_abi);
         for (size_t i = 0; i < native->policy->rule_count; i++)
                 for (size_t j = 0; j < plan->avoided.count; j++)
-                        if (native->policy->rules[i].kind == RULE_DENY &&
+                        if (native->policy->rules[i].kind == RULE_DENY && !native->policy->rules[i].glob &&
                             !strcmp(native->policy->rules[i].facts.real, plan->avoided.items[j]))
                                 plan_cover(plan, step, CLAUSE_DENY, i);
 }
@@ -323,9 +344,7 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         native.sorted = malloc((policy->rule_count + 1) * sizeof(*native.sorted));
         native.step_of = malloc((policy->rule_count + 1) * sizeof(*native.step_of));
         if (native.sorted && native.step_of) {
-                for (size_t i = 0; i < policy->rule_count; i++)
-                        native.sorted[i] = &policy->rules[i];
-                qsort(native.sorted, policy->rule_count, sizeof(*native.sorted), compare_rules);
+                sort_rules(&native);
                 add_namespaces(&native);
                 if (native.has_mounts) {
                         add_world(&native);

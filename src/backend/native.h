@@ -9,8 +9,9 @@ struct native {
         const abatis_policy *policy;
         const abatis_host *host;
         struct plan *plan;
-        const struct rule *
-                *sorted; /* owned list of borrowed rules: by real path, so that parents come first */
+        /* Owned list of borrowed rules, without the patterns: by real path, so that parents come first. */
+        const struct rule **sorted;
+        size_t count;
         size_t *step_of; /* owned: for each entry of `sorted`, the step that enforces it, or NO_STEP */
         bool has_mounts;
         bool has_landlock;

@@ -9,7 +9,7 @@ static bool is_writable(const struct native *native, const char *path)
 {
         bool is_allowed;
 
-        policy_decide(native->policy, ABATIS_WRITE, path, &is_allowed);
+        policy_decide_by_paths(native->policy, ABATIS_WRITE, path, &is_allowed);
         return is_allowed;
 }
 
@@ -202,7 +202,7 @@ static size_t step_above(const struct native *native, size_t index, bool only_de
 
 void native_add_holes(struct native *native)
 {
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
+        for (size_t i = 0; i < native->count; i++) {
                 const struct rule *rule = native->sorted[i];
                 bool is_deny = rule->kind == RULE_DENY;
                 size_t step;
@@ -231,7 +231,7 @@ void native_cover_unseen(struct native *native, enum plan_op op)
         for (size_t i = 0; i < plan->step_count; i++)
                 if (plan->steps[i].op == op)
                         world = i;
-        for (size_t i = 0; i < native->policy->rule_count && world != NO_STEP; i++) {
+        for (size_t i = 0; i < native->count && world != NO_STEP; i++) {
                 const struct rule *rule = native->sorted[i];
                 bool is_absent_outside =
                         rule->facts.kind == PATH_ABSENT && !is_in_view(native, rule->facts.real);

@@ -49,6 +49,16 @@ void text_add(struct text *text, const char *string)
         text_add_bytes(text, string, strlen(string));
 }
 
+void text_add_line(struct text *text, const char *string)
+{
+        size_t start = text->length;
+
+        text_add(text, string);
+        for (size_t i = start; i < text->length; i++)
+                if (text->data[i] == '\n')
+                        text->data[i] = '?';
+}
+
 void text_addf(struct text *text, const char *format, ...)
 {
         va_list arguments;

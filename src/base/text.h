@@ -15,6 +15,8 @@ struct text {
 };
 
 void text_add(struct text *text, const char *string);
+/* The same with "?" for each newline, where it must stay one line. */
+void text_add_line(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t length);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Hands the string over (never NULL on success), or fails if any builder call did. Leaves the text empty. */

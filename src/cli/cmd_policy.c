@@ -5,10 +5,11 @@
 
 #include "cli/cli.h"
 
-static const char help[] = "Usage: abatis policy show [--json] [FLAGS]     the merged policy, and where each line came from\n"
-                           "       abatis policy lint [FLAGS]              rules that do nothing, contradictions, known holes\n"
-                           "       abatis policy convert FILE              a file, of another tool too, in our format\n"
-                           "       abatis policy schema                    the JSON Schema of the policy file\n";
+static const char help[] =
+        "Usage: abatis policy show [--json] [FLAGS]     the merged policy, and where each line came from\n"
+        "       abatis policy lint [FLAGS]              rules that do nothing, contradictions, known holes\n"
+        "       abatis policy convert FILE              a file, of another tool too, in our format\n"
+        "       abatis policy schema                    the JSON Schema of the policy file\n";
 
 static int show(const struct flags *flags)
 {
@@ -97,7 +98,8 @@ int cmd_policy(char **argv)
         if (!r && flags.wants_help)
                 printf("%s\n%s", help, flags_policy_help);
         else if (!r && *flags.rest && (strcmp(word, "convert") || flags.rest[1]))
-                r = complain("'%s' is one word too many; 'abatis policy --help' has the usage", flags.rest[!strcmp(word, "convert")]);
+                r = complain("'%s' is one word too many; 'abatis policy --help' has the usage",
+                             flags.rest[!strcmp(word, "convert")]);
         else if (!r && !strcmp(word, "show"))
                 r = show(&flags);
         else if (!r && !strcmp(word, "lint"))
@@ -108,8 +110,8 @@ int cmd_policy(char **argv)
                 r = schema();
         else if (!r) {
                 nearest = abatis_suggest(word, words);
-                r = nearest ? complain("unknown word '%s'; did you mean 'abatis policy %s'?", word, nearest) :
-                              complain("usage: abatis policy show|lint|convert|schema");
+                r = nearest ? complain("unknown word '%s'; did you mean 'abatis policy %s'?", word, nearest)
+                            : complain("usage: abatis policy show|lint|convert|schema");
         }
         flags_done(&flags);
         return r;

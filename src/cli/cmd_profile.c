@@ -5,10 +5,11 @@
 
 #include "cli/cli.h"
 
-static const char help[] = "Usage: abatis profile list                     the shipped profiles and yours\n"
-                           "       abatis profile show NAME                the file itself\n"
-                           "       abatis profile lint NAME [FLAGS]        what is wrong with the policy it makes here\n"
-                           "'abatis run --profile NAME' uses one; yours lie in ~/.config/abatis/profiles/NAME.yaml.\n";
+static const char help[] =
+        "Usage: abatis profile list                     the shipped profiles and yours\n"
+        "       abatis profile show NAME                the file itself\n"
+        "       abatis profile lint NAME [FLAGS]        what is wrong with the policy it makes here\n"
+        "'abatis run --profile NAME' uses one; yours lie in ~/.config/abatis/profiles/NAME.yaml.\n";
 
 static int list(void)
 {

@@ -24,6 +24,7 @@ const char flags_policy_help[] =
         "  --write PATH         readable, writable and executable\n"
         "  --exec PATH          readable and executable\n"
         "  --deny PATH          neither read nor written, always wins\n"
+        "  --deny-glob PATTERN  the same for whatever matches, '**/.env' say; not in this version\n"
         "  --protect PATH       readable, never written\n"
         "  --net MODE           deny, unix-only, allow (list: not in this version)\n"
         "  --connect HOST:PORT, --bind PORT, --unix PATH, --command NAME   not in this version\n"
@@ -51,6 +52,7 @@ static const struct flag {
         { "--write", "filesystem.write", TAKES_POLICY, true },
         { "--exec", "filesystem.execute", TAKES_POLICY, true },
         { "--deny", "filesystem.deny", TAKES_POLICY, true },
+        { "--deny-glob", "filesystem.deny_glob", TAKES_POLICY, true },
         { "--protect", "filesystem.protect", TAKES_POLICY, true },
         { "--net", "network.mode", TAKES_POLICY, true },
         { "--connect", "network.connect", TAKES_POLICY, true },

@@ -131,7 +131,11 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
         text_addf(&text, "preset %s, workspace %s\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n",
                   policy->preset, policy->workspace, plan->backend, host->kernel, host->landlock_abi);
         for (size_t i = 0; i < plan->clause_count; i++) {
-                text_addf(&text, "  %-38s  ", plan->clauses[i].name);
+                size_t column = text.length + 40;
+
+                text_add(&text, "  ");
+                text_add_line(&text, plan->clauses[i].name);
+                text_addf(&text, "%*s  ", text.length < column ? (int)(column - text.length) : 0, "");
                 add_held_by(&text, plan, i);
                 text_add(&text, "\n");
         }

@@ -55,8 +55,8 @@ static bool rule_is_within(const abatis_policy *ceiling, const struct rule *rule
 }
 
 /* Adds, in the place of a tree that is too large, those of the ceiling's trees that lie in it. */
-static int add_parts(abatis_policy *policy, const abatis_policy *ceiling, enum rule_kind kind, const char *tree,
-                     bool *has_any, abatis_error *err)
+static int add_parts(abatis_policy *policy, const abatis_policy *ceiling, enum rule_kind kind,
+                     const char *tree, bool *has_any, abatis_error *err)
 {
         for (size_t i = 0; i < ceiling->rule_count; i++) {
                 const struct rule *part = &ceiling->rules[i];
@@ -64,8 +64,8 @@ static int add_parts(abatis_policy *policy, const abatis_policy *ceiling, enum r
                 int r;
 
                 probe.kind = kind;
-                if (part->kind == RULE_DENY || part->kind == RULE_PROTECT || !rule_is_within(ceiling, &probe) ||
-                    !path_is_below(part->facts.real, tree))
+                if (part->kind == RULE_DENY || part->kind == RULE_PROTECT ||
+                    !rule_is_within(ceiling, &probe) || !path_is_below(part->facts.real, tree))
                         continue;
                 r = policy_add_rule(policy, kind, part->facts.real, ceiling_origin, err);
                 if (r < 0)
@@ -115,7 +115,8 @@ static int cut_rules(abatis_policy *policy, const abatis_policy *ceiling, abatis
 }
 
 /* Everything, cut down to what the ceiling lists. */
-static int cut_all(abatis_policy *policy, const abatis_policy *ceiling, enum key_id key, bool *all, abatis_error *err)
+static int cut_all(abatis_policy *policy, const abatis_policy *ceiling, enum key_id key, bool *all,
+                   abatis_error *err)
 {
         enum rule_kind kind = key_rule_kind(key);
         const struct note *note = policy_find_note(policy, key, NULL);

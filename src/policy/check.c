@@ -8,39 +8,45 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-static const struct rule *find_rule(const abatis_policy *policy, enum rule_kind kind, const char *real)
+/* Paths come before patterns: they are cheaper to compare. */
+static const struct rule *find_rule(const abatis_policy *policy, enum rule_kind kind, const char *real,
+                                    bool with_patterns)
 {
-        for (size_t i = 0; i < policy->rule_count; i++)
-                if (policy->rules[i].kind == kind && path_is_below(real, policy->rules[i].facts.real))
-                        return &policy->rules[i];
+        for (int is_pattern = 0; is_pattern <= with_patterns; is_pattern++)
+                for (size_t i = 0; i < policy->rule_count; i++) {
+                        const struct rule *rule = &policy->rules[i];
+
+                        if (rule->kind == kind && !rule->glob == !is_pattern && rule_holds_for(rule, real))
+                                return rule;
+                }
         return NULL;
 }
 
 static const struct rule *find_grant(const abatis_policy *policy, abatis_access access, const char *real)
 {
         const struct rule *rule =
-                find_rule(policy, access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE, real);
+                find_rule(policy, access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE, real, false);
 
         /* What may be executed or written may also be read, and what may be written may be executed. */
         if (!rule && access == ABATIS_EXECUTE)
-                rule = find_rule(policy, RULE_WRITE, real);
+                rule = find_rule(policy, RULE_WRITE, real, false);
         if (!rule && access == ABATIS_READ)
-                rule = find_rule(policy, RULE_READ, real);
+                rule = find_rule(policy, RULE_READ, real, false);
         if (!rule && access == ABATIS_READ)
-                rule = find_rule(policy, RULE_EXECUTE, real);
+                rule = find_rule(policy, RULE_EXECUTE, real, false);
         return rule;
 }
 
-const struct rule *policy_decide(const abatis_policy *policy, abatis_access access, const char *real,
-                                 bool *allowed)
+static const struct rule *decide(const abatis_policy *policy, abatis_access access, const char *real,
+                                 bool with_patterns, bool *allowed)
 {
-        const struct rule *rule = find_rule(policy, RULE_DENY, real);
+        const struct rule *rule = find_rule(policy, RULE_DENY, real, with_patterns);
 
         *allowed = false;
         if (rule)
                 return rule;
         if (access == ABATIS_WRITE) {
-                rule = find_rule(policy, RULE_PROTECT, real);
+                rule = find_rule(policy, RULE_PROTECT, real, with_patterns);
                 if (rule)
                         return rule;
         }
@@ -48,6 +54,18 @@ const struct rule *policy_decide(const abatis_policy *policy, abatis_access acce
         *allowed = rule || (access == ABATIS_READ && policy->reads_all) ||
                    (access == ABATIS_EXECUTE && policy->executes_all);
         return rule;
+}
+
+const struct rule *policy_decide(const abatis_policy *policy, abatis_access access, const char *real,
+                                 bool *allowed)
+{
+        return decide(policy, access, real, true, allowed);
+}
+
+const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_access access, const char *real,
+                                          bool *allowed)
+{
+        return decide(policy, access, real, false, allowed);
 }
 
 /* Where a command finds something else than the host has: not a matter of rules. */
@@ -90,9 +108,12 @@ static void explain_decision(const abatis_policy *policy, abatis_access access, 
         }
         if (place)
                 text_addf(text, "%s: %s", real, place);
-        else if (rule)
-                text_addf(text, "%s '%s' (%s)", rule_kind_name(rule->kind), rule->path, rule->origin);
-        else if (*allowed)
+        else if (rule) {
+                text_add(text, rule_kind_name(rule->kind));
+                text_add(text, " '");
+                text_add_line(text, rule->path);
+                text_addf(text, "' (%s)", rule->origin);
+        } else if (*allowed)
                 text_addf(text, "%s all (preset %s)", names[access], policy->preset);
         else
                 text_addf(text, "no %s rule covers '%s' (preset %s)", names[access], real, policy->preset);

@@ -15,7 +15,8 @@ enum { BASES_DEPTH_MAX = 16 };
 int entry_error(const struct layer *layer, const struct entry *entry, int code, const char *message,
                 abatis_error *err)
 {
-        document_error(err, layer->name, entry->line, entry->column, "%s: %s", keys[entry->key].name, message);
+        document_error(err, layer->name, entry->line, entry->column, "%s: %s", keys[entry->key].name,
+                       message);
         if (err)
                 err->code = code;
         return code;
@@ -76,11 +77,13 @@ static int apply_path(abatis_policy *policy, const struct entry *entry, const st
                 return policy_add_glob(policy, kind, text, setting->origin, err);
         case MEANS_ALL:
                 if (kind == RULE_WRITE)
-                        return error_set(err, ABATIS_E_INVALID, "not everything can be writable; name directories");
+                        return error_set(err, ABATIS_E_INVALID,
+                                         "not everything can be writable; name directories");
                 return policy_open_all(policy, entry->key, setting->origin, setting->is_asked, err);
         case MEANS_SYSTEM:
                 if (kind == RULE_WRITE)
-                        return error_set(err, ABATIS_E_INVALID, "the system cannot be writable; name directories");
+                        return error_set(err, ABATIS_E_INVALID,
+                                         "the system cannot be writable; name directories");
                 return preset_open_system(policy, kind, setting->origin, err);
         case MEANS_INHERITED:
                 return 0;
@@ -257,8 +260,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         return r;
 }
 
-static int compose_bases(abatis_policy *policy, const struct layer *layer, const abatis_policy_options *options,
-                         const struct chain *chain, abatis_error *err);
+static int compose_bases(abatis_policy *policy, const struct layer *layer,
+                         const abatis_policy_options *options, const struct chain *chain, abatis_error *err);
 
 /* Who names a base: an entry of a layer, or the caller, who has no place. */
 struct naming {
@@ -278,8 +281,8 @@ static int fail_unknown_base(const struct naming *naming, const char *name, abat
         char hint[512], message[800];
 
         explain_unknown(name, preset_names, hint, sizeof(hint));
-        snprintf(message, sizeof(message), "there is no preset or profile '%s'; %s, and 'abatis profile list'", name,
-                 hint);
+        snprintf(message, sizeof(message),
+                 "there is no preset or profile '%s'; %s, and 'abatis profile list'", name, hint);
         return fail_base(naming, ABATIS_E_INVALID, message, err);
 }
 
@@ -308,8 +311,8 @@ static int compose_base(abatis_policy *policy, const char *name, const struct na
 }
 
 /* What a layer extends, which may be nothing. */
-static int compose_bases(abatis_policy *policy, const struct layer *layer, const abatis_policy_options *options,
-                         const struct chain *chain, abatis_error *err)
+static int compose_bases(abatis_policy *policy, const struct layer *layer,
+                         const abatis_policy_options *options, const struct chain *chain, abatis_error *err)
 {
         bool is_first = true;
         int r = 0;
@@ -346,8 +349,8 @@ static int check_enabled(const struct layer *layer, abatis_error *err)
 }
 
 /* The highest file that says what it extends; the caller's word counts more. */
-static int compose_lowest(abatis_policy *policy, const struct files *files, const abatis_policy_options *options,
-                          abatis_error *err)
+static int compose_lowest(abatis_policy *policy, const struct files *files,
+                          const abatis_policy_options *options, abatis_error *err)
 {
         const struct layer *candidates[] = { files->given, files->is_project_trusted ? files->project : NULL,
                                              files->user };
@@ -362,8 +365,8 @@ static int compose_lowest(abatis_policy *policy, const struct files *files, cons
         return compose_base(policy, "dev", &caller, options, NULL, err);
 }
 
-static int compose_ceiling(abatis_policy *policy, const struct layer *layer, const abatis_policy_options *options,
-                           abatis_error *err)
+static int compose_ceiling(abatis_policy *policy, const struct layer *layer,
+                           const abatis_policy_options *options, abatis_error *err)
 {
         const struct manner manner = { .is_asked = true, .skips_absent = true };
         int r = policy_new_empty(options, &policy->ceiling, err);
@@ -373,8 +376,8 @@ static int compose_ceiling(abatis_policy *policy, const struct layer *layer, con
         return r ? r : compose_apply(policy->ceiling, layer, &manner, err);
 }
 
-static int compose_files(abatis_policy *policy, const struct files *files, const abatis_policy_options *options,
-                         abatis_error *err)
+static int compose_files(abatis_policy *policy, const struct files *files,
+                         const abatis_policy_options *options, abatis_error *err)
 {
         const struct manner manner = { .is_asked = true };
         int r = check_enabled(files->system, err);

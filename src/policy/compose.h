@@ -41,7 +41,8 @@ struct files {
         char *project_path; /* of the project's file */
         bool is_project_trusted;
 };
-int files_find(const abatis_policy_options *options, const char *workspace, struct files *out, abatis_error *err);
+int files_find(const abatis_policy_options *options, const char *workspace, struct files *out,
+               abatis_error *err);
 void files_done(struct files *files);
 /* The nearest .abatis.yaml from here up to the root of the repository; *out is NULL when there is none. */
 int files_find_project(const char *workspace, char **out, abatis_error *err);

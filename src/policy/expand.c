@@ -35,16 +35,19 @@ static int expand_variable(const abatis_policy *policy, const char *text, const 
         else if (!strcmp(name, "data") && policy->data)
                 *value = policy->data;
         else if (!strcmp(name, "data"))
-                return error_set(err, ABATIS_E_INVALID, "'%s': there is no data directory; pass --data DIR", text);
+                return error_set(err, ABATIS_E_INVALID, "'%s': there is no data directory; pass --data DIR",
+                                 text);
         else {
                 explain_unknown(name, variables, hint, sizeof(hint));
-                return error_set(err, ABATIS_E_INVALID, "unknown variable '%.*s'; %s", (int)*length, text, hint);
+                return error_set(err, ABATIS_E_INVALID, "unknown variable '%.*s'; %s", (int)*length, text,
+                                 hint);
         }
         return 0;
 }
 
 /* In a pattern, what a variable stands for is still a path, whatever characters are in it. */
-static int expand_text(const abatis_policy *policy, const char *text, bool is_pattern, char **out, abatis_error *err)
+static int expand_text(const abatis_policy *policy, const char *text, bool is_pattern, char **out,
+                       abatis_error *err)
 {
         OWN_FREE char *quoted = NULL;
         const char *value = "";
@@ -111,17 +114,20 @@ int expand_path(const abatis_policy *policy, const struct entry *entry, enum mea
         if (r < 0)
                 return r;
         if (!strncmp(entry->value, "${tmp}", 6))
-                return error_set(err, ABATIS_E_INVALID, "'%s': the private /tmp is empty at first", entry->value);
+                return error_set(err, ABATIS_E_INVALID, "'%s': the private /tmp is empty at first",
+                                 entry->value);
         if (is_pattern) {
                 if (!is_hole)
-                        return error_set(err, ABATIS_E_INVALID,
-                                         "'%s': patterns can only deny or protect; {path: \"...\"} is for a name "
-                                         "with such a character in it",
-                                         entry->value);
+                        return error_set(
+                                err, ABATIS_E_INVALID,
+                                "'%s': patterns can only deny or protect; {path: \"...\"} is for a name "
+                                "with such a character in it",
+                                entry->value);
                 *meaning = MEANS_PATTERN;
         } else if (*text != '/')
                 return error_set(err, ABATIS_E_INVALID,
-                                 "'%s' is relative; write an absolute path, ~/... or ${workspace}/...", entry->value);
+                                 "'%s' is relative; write an absolute path, ~/... or ${workspace}/...",
+                                 entry->value);
         *out = take_pointer(text);
         return 0;
 }

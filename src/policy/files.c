@@ -51,7 +51,8 @@ static int check_file(int fd, const char *path, enum file_care care, abatis_erro
                 return error_set(err, ABATIS_E_INVALID,
                                  "policy '%s' belongs to another user; it must be yours or root's", path);
         if (care == FILE_OURS && status.st_mode & S_IWOTH)
-                return error_set(err, ABATIS_E_INVALID, "policy '%s' can be written by everybody; run chmod o-w", path);
+                return error_set(err, ABATIS_E_INVALID,
+                                 "policy '%s' can be written by everybody; run chmod o-w", path);
         if (status.st_size > DOCUMENT_SIZE_MAX)
                 return error_set(err, ABATIS_E_INVALID, "policy '%s' is larger than 1 MiB", path);
         return 0;
@@ -169,7 +170,8 @@ static int read_project(const char *workspace, struct files *files, abatis_error
 
 /* ---- all of them ---------------------------------------------------------------------------------------- */
 
-int files_find(const abatis_policy_options *options, const char *workspace, struct files *out, abatis_error *err)
+int files_find(const abatis_policy_options *options, const char *workspace, struct files *out,
+               abatis_error *err)
 {
         int r = 0;
 

@@ -15,11 +15,11 @@ struct lint {
         int count;
 };
 
-#define find(lint, ...)                             \
-        do {                                        \
+#define find(lint, ...)                                \
+        do {                                           \
                 text_addf(&(lint)->text, __VA_ARGS__); \
-                text_add(&(lint)->text, "\n");      \
-                (lint)->count++;                    \
+                text_add(&(lint)->text, "\n");         \
+                (lint)->count++;                       \
         } while (0)
 
 static bool is_hole(const struct rule *rule)
@@ -64,20 +64,23 @@ static void judge_rule(struct lint *lint, const struct rule *rule)
         const struct rule *same = find_around(lint, rule, rule->kind);
 
         if (deny && rule->kind != RULE_PROTECT)
-                find(lint, "%s: %s '%s' contradicts deny '%s' (%s), which wins", rule->origin, name, rule->path,
-                     deny->path, deny->origin);
+                find(lint, "%s: %s '%s' contradicts deny '%s' (%s), which wins", rule->origin, name,
+                     rule->path, deny->path, deny->origin);
         else if (deny)
-                find(lint, "%s: protect '%s' does nothing: deny '%s' (%s) covers it", rule->origin, rule->path,
-                     deny->path, deny->origin);
+                find(lint, "%s: protect '%s' does nothing: deny '%s' (%s) covers it", rule->origin,
+                     rule->path, deny->path, deny->origin);
         else if (same)
-                find(lint, "%s: %s '%s' does nothing: '%s' (%s) covers it", rule->origin, name, rule->path, same->path,
-                     same->origin);
+                find(lint, "%s: %s '%s' does nothing: '%s' (%s) covers it", rule->origin, name, rule->path,
+                     same->path, same->origin);
         else if (rule->kind == RULE_READ && lint->policy->reads_all)
                 find(lint, "%s: read '%s' does nothing: everything may be read", rule->origin, rule->path);
         else if (rule->kind == RULE_EXECUTE && lint->policy->executes_all && lint->policy->reads_all)
-                find(lint, "%s: execute '%s' does nothing: everything may be executed", rule->origin, rule->path);
-        else if (rule->kind == RULE_PROTECT && !find_around(lint, rule, RULE_WRITE) && !has_writable_below(lint, rule))
-                find(lint, "%s: protect '%s' does nothing: it may not be written anyway", rule->origin, rule->path);
+                find(lint, "%s: execute '%s' does nothing: everything may be executed", rule->origin,
+                     rule->path);
+        else if (rule->kind == RULE_PROTECT && !find_around(lint, rule, RULE_WRITE) &&
+                 !has_writable_below(lint, rule))
+                find(lint, "%s: protect '%s' does nothing: it may not be written anyway", rule->origin,
+                     rule->path);
 }
 
 /* ---- known holes ---------------------------------------------------------------------------------------- */
@@ -100,24 +103,40 @@ static void judge_path_directories(struct lint *lint)
                 OWN_FREE char *real = *directory == '/' ? path_real(directory) : NULL;
 
                 if (real && may_write(lint, real))
-                        find(lint, "hole: '%s' is in PATH and writable: a program planted there runs outside the sandbox",
+                        find(lint,
+                             "hole: '%s' is in PATH and writable: a program planted there runs outside the sandbox",
                              directory);
         }
 }
 
 static void judge_startup_files(struct lint *lint)
 {
-        static const char *const names[] = { ".bashrc",        ".bash_profile",          ".bash_login", ".profile",
-                                             ".zshrc",         ".zshenv",                ".zprofile",   ".zlogin",
-                                             ".config/fish",   ".config/autostart",      ".gitconfig",  ".config/git",
-                                             ".config/systemd/user", ".vimrc",           ".config/nvim", ".tmux.conf",
-                                             ".inputrc",       ".pam_environment",       ".xprofile" };
+        static const char *const names[] = { ".bashrc",
+                                             ".bash_profile",
+                                             ".bash_login",
+                                             ".profile",
+                                             ".zshrc",
+                                             ".zshenv",
+                                             ".zprofile",
+                                             ".zlogin",
+                                             ".config/fish",
+                                             ".config/autostart",
+                                             ".gitconfig",
+                                             ".config/git",
+                                             ".config/systemd/user",
+                                             ".vimrc",
+                                             ".config/nvim",
+                                             ".tmux.conf",
+                                             ".inputrc",
+                                             ".pam_environment",
+                                             ".xprofile" };
 
         for (size_t i = 0; lint->policy->homes[0] && i < sizeof(names) / sizeof(*names); i++) {
                 OWN_FREE char *file = path_join(lint->policy->homes[0], names[i]);
 
                 if (file && may_write(lint, file)) {
-                        find(lint, "hole: '%s' is writable: what is written there runs outside the sandbox the next time",
+                        find(lint,
+                             "hole: '%s' is writable: what is written there runs outside the sandbox the next time",
                              file);
                         return; /* one says it for all */
                 }
@@ -134,10 +153,12 @@ static void judge_sockets(struct lint *lint)
                 bool is_listed = false, is_allowed;
 
                 for (size_t j = 0; j < lint->policy->unix_sockets.count; j++)
-                        is_listed |= strstr(lint->policy->unix_sockets.items[j], strrchr(sockets[i], '/')) != NULL;
+                        is_listed |=
+                                strstr(lint->policy->unix_sockets.items[j], strrchr(sockets[i], '/')) != NULL;
                 policy_decide(lint->policy, ABATIS_READ, sockets[i], &is_allowed);
                 if (is_listed || (has_unix && is_allowed && lint->policy->reaches_control_sockets))
-                        find(lint, "hole: '%s' can be connected to: it runs any container, as root, for whoever asks",
+                        find(lint,
+                             "hole: '%s' can be connected to: it runs any container, as root, for whoever asks",
                              sockets[i]);
         }
 }
@@ -151,7 +172,8 @@ static void judge_home(struct lint *lint)
                 return;
         policy_decide(lint->policy, ABATIS_READ, lint->policy->homes[0], &is_allowed);
         if (is_allowed)
-                find(lint, "hole: '%s' may be read and the network is open: whatever lies there can be sent away",
+                find(lint,
+                     "hole: '%s' may be read and the network is open: whatever lies there can be sent away",
                      lint->policy->homes[0]);
 }
 
@@ -160,7 +182,8 @@ static void judge_network(struct lint *lint)
         const abatis_policy *policy = lint->policy;
 
         if (policy->connect.count && policy->network != NETWORK_LIST)
-                find(lint, "network.connect does nothing: the mode is %s, not list", network_mode_name(policy->network));
+                find(lint, "network.connect does nothing: the mode is %s, not list",
+                     network_mode_name(policy->network));
         if (policy->network == NETWORK_LIST && !policy->connect.count && !policy->bind.count &&
             !policy->unix_sockets.count)
                 find(lint, "network.mode list does nothing that deny does not: nothing is listed");

@@ -14,8 +14,8 @@ static int refuse(const struct layer *layer, const struct entry *entry, const ch
         char message[512];
 
         snprintf(message, sizeof(message),
-                 "'%s' %s; a project's file may only narrow: read it, then run 'abatis trust' to allow it", entry->value,
-                 why);
+                 "'%s' %s; a project's file may only narrow: read it, then run 'abatis trust' to allow it",
+                 entry->value, why);
         return entry_error(layer, entry, ABATIS_E_INVALID, message, err);
 }
 
@@ -91,9 +91,9 @@ static bool is_listed(const struct strings *list, const char *value)
 static bool is_below_limit(const abatis_policy *policy, const struct entry *entry)
 {
         uint64_t now = policy->limits[key_limit(entry->key)], wanted = 0;
-        int r = keys[entry->key].type == TYPE_SIZE     ? units_parse_size(entry->value, &wanted, NULL) :
-                keys[entry->key].type == TYPE_DURATION ? units_parse_duration(entry->value, &wanted, NULL) :
-                                                         units_parse_count(entry->value, &wanted, NULL);
+        int r = keys[entry->key].type == TYPE_SIZE       ? units_parse_size(entry->value, &wanted, NULL)
+                : keys[entry->key].type == TYPE_DURATION ? units_parse_duration(entry->value, &wanted, NULL)
+                                                         : units_parse_count(entry->value, &wanted, NULL);
 
         return !r && (!now || wanted <= now);
 }
@@ -178,13 +178,15 @@ int narrow_check(const abatis_policy *policy, const struct layer *layer, abatis_
                         has_any |= layer->entries[i].key == KEY_COMMANDS;
                 if (!has_any)
                         return error_set(err, ABATIS_E_INVALID,
-                                         "%s: process.commands: an empty list would allow every program", layer->name);
+                                         "%s: process.commands: an empty list would allow every program",
+                                         layer->name);
         }
         for (size_t i = 0; i < layer->count; i++) {
                 const struct entry *entry = &layer->entries[i];
                 int r;
 
-                if (!strcmp(entry->value, "inherited") && !entry->is_literal && keys[entry->key].type != TYPE_HOLES)
+                if (!strcmp(entry->value, "inherited") && !entry->is_literal &&
+                    keys[entry->key].type != TYPE_HOLES)
                         continue;
                 r = check_entry(policy, layer, entry, err);
                 if (r < 0)

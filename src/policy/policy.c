@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/own.h"
 #include "policy/compose.h"
 
 const char *rule_kind_name(enum rule_kind kind)
@@ -44,9 +45,12 @@ const char *network_mode_name(enum network_mode mode)
 enum key_id limit_key_id(enum limit limit)
 {
         static const enum key_id ids[LIMIT_COUNT] = {
-                [LIMIT_TIMEOUT] = KEY_TIMEOUT,       [LIMIT_OUTPUT] = KEY_OUTPUT,
-                [LIMIT_OPEN_FILES] = KEY_OPEN_FILES, [LIMIT_FILE_SIZE] = KEY_FILE_SIZE,
-                [LIMIT_PROCESSES] = KEY_PROCESSES,   [LIMIT_MEMORY] = KEY_MEMORY,
+                [LIMIT_TIMEOUT] = KEY_TIMEOUT,
+                [LIMIT_OUTPUT] = KEY_OUTPUT,
+                [LIMIT_OPEN_FILES] = KEY_OPEN_FILES,
+                [LIMIT_FILE_SIZE] = KEY_FILE_SIZE,
+                [LIMIT_PROCESSES] = KEY_PROCESSES,
+                [LIMIT_MEMORY] = KEY_MEMORY,
                 [LIMIT_CPU] = KEY_CPU,
         };
 
@@ -58,8 +62,16 @@ const char *limit_key(enum limit limit)
         return keys[limit_key_id(limit)].name;
 }
 
+bool rule_holds_for(const struct rule *rule, const char *real)
+{
+        return rule->glob ? glob_matches(rule->glob, real) : path_is_below(real, rule->facts.real);
+}
+
 void rule_done(struct rule *rule)
 {
+        if (rule->glob)
+                glob_done(rule->glob);
+        free(rule->glob);
         free(rule->path);
         path_facts_done(&rule->facts);
 }
@@ -129,10 +141,65 @@ int policy_add_examined(abatis_policy *policy, enum rule_kind kind, const char *
         return 0;
 }
 
+/* Follows the links in the pattern's fixed beginning: what it is compared with has none. */
+static int resolve_beginning(const char *pattern, struct rule *rule, abatis_error *err)
+{
+        size_t fixed = strcspn(pattern, "*?[");
+        OWN_FREE char *beginning = NULL, *quoted = NULL, *whole = NULL;
+        struct glob resolved;
+        int r;
+
+        if (pattern[fixed])
+                while (fixed && pattern[fixed - 1] != '/')
+                        fixed--;
+        if (*pattern != '/' || fixed <= 1)
+                return 0;
+        beginning = strndup(pattern, fixed);
+        r = beginning ? path_resolve(beginning, NULL, &rule->facts, err) : error_memory(err);
+        if (r < 0 || !rule->facts.links.count)
+                return r;
+        quoted = glob_quote(rule->facts.real);
+        whole = quoted ? text_join(quoted, "/", pattern + fixed) : NULL;
+        r = whole ? glob_compile(whole, &resolved, err) : error_memory(err);
+        if (r < 0)
+                return r;
+        glob_done(rule->glob);
+        *rule->glob = resolved;
+        return 0;
+}
+
+int policy_add_glob(abatis_policy *policy, enum rule_kind kind, const char *pattern, const char *origin,
+                    abatis_error *err)
+{
+        struct rule rule = { .kind = kind, .origin = origin, .covers_later = true };
+        int r = make_room(policy, err);
+
+        if (r < 0)
+                return r;
+        if (kind != RULE_DENY && kind != RULE_PROTECT)
+                return error_set(err, ABATIS_E_INVALID, "a pattern can only deny or protect");
+        rule.glob = calloc(1, sizeof(*rule.glob));
+        r = rule.glob ? glob_compile(pattern, rule.glob, err) : error_memory(err);
+        if (!r)
+                r = resolve_beginning(pattern, &rule, err);
+        if (!r) {
+                rule.path = strdup(pattern);
+                r = rule.path ? 0 : error_memory(err);
+        }
+        if (r < 0) {
+                rule_done(&rule);
+                return r;
+        }
+        free(rule.facts.real);
+        rule.facts.real = NULL;
+        policy->rules[policy->rule_count++] = rule;
+        return 0;
+}
+
 int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *origin, abatis_error *err)
 {
-        int r = rule->glob ? policy_add_glob(policy, rule->kind, rule->path, origin, err) :
-                             policy_add_rule(policy, rule->kind, rule->path, origin, err);
+        int r = rule->glob ? policy_add_glob(policy, rule->kind, rule->path, origin, err)
+                           : policy_add_rule(policy, rule->kind, rule->path, origin, err);
 
         if (!r)
                 policy->rules[policy->rule_count - 1].covers_later = rule->covers_later;
@@ -250,7 +317,7 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
                 int r;
 
                 /* A command that could replace it would run without a sandbox the next time. */
-                policy_decide(policy, ABATIS_WRITE, policy->program, &is_allowed);
+                policy_decide_by_paths(policy, ABATIS_WRITE, policy->program, &is_allowed);
                 r = is_allowed ? policy_add_rule(policy, RULE_PROTECT, policy->program, "itself", err) : 0;
                 if (r < 0)
                         return r;
@@ -258,7 +325,7 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
 
-                if (rule->kind == RULE_DENY && path_is_below(policy->workspace, rule->facts.real))
+                if (rule->kind == RULE_DENY && rule_holds_for(rule, policy->workspace))
                         return error_set(err, ABATIS_E_INVALID,
                                          "the workspace '%s' is denied by %s '%s'; "
                                          "choose another workspace or drop the rule",

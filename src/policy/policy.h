@@ -9,14 +9,16 @@
 #include "abatis.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/glob.h"
 #include "policy/keys.h"
 
 enum rule_kind { RULE_READ, RULE_WRITE, RULE_EXECUTE, RULE_DENY, RULE_PROTECT };
 
 struct rule {
         enum rule_kind kind;
-        char *path;              /* owned: clean, as written */
+        char *path;              /* owned: clean, as written; or the pattern */
         struct path_facts facts; /* what it was when the rule was made */
+        struct glob *glob;       /* owned: of a pattern, where facts.real is NULL; NULL for a path */
         const char *origin;      /* static or the policy's: which preset, file and line, or key made it */
         bool is_asked; /* by a file or a flag, not by a preset or profile: a ceiling refuses it instead of cutting it */
         bool covers_later; /* holds for what appears at the path later; a preset's secrets hold for what is there */
@@ -59,8 +61,8 @@ struct abatis_policy {
         struct strings connect, bind, unix_sockets; /* exceptions to the network mode, as written */
         struct strings commands;                    /* allow-list of executables; empty is all */
         struct strings environment;                 /* NAME (passed although it looks secret) or NAME=VALUE */
-        struct strings environment_denied;          /* names, with * for any characters, that are never passed */
-        bool passes_named_only;                     /* of the environment, nothing but what `environment` names */
+        struct strings environment_denied; /* names, with * for any characters, that are never passed */
+        bool passes_named_only;            /* of the environment, nothing but what `environment` names */
         bool forbids_forks;
         bool checks_arguments;        /* a command line that names a denied path is refused */
         uint64_t limits[LIMIT_COUNT]; /* 0 is none */
@@ -79,6 +81,12 @@ int policy_add_rule(abatis_policy *policy, enum rule_kind kind, const char *path
 /* The same for a clean path without a link in it that the caller has just examined. */
 int policy_add_examined(abatis_policy *policy, enum rule_kind kind, const char *path, enum path_kind found,
                         const char *origin, abatis_error *err);
+/* The same for a pattern, which can only deny or protect. Links in what comes before its first magic character are
+ * followed now, as those of a path are. */
+int policy_add_glob(abatis_policy *policy, enum rule_kind kind, const char *pattern, const char *origin,
+                    abatis_error *err);
+/* True when the rule speaks of this resolved path. */
+bool rule_holds_for(const struct rule *rule, const char *real);
 /* Adds what follows from the whole and refuses what contradicts itself; to be called after the last change, harmless
  * to call again. */
 int policy_finish(abatis_policy *policy, abatis_error *err);
@@ -109,7 +117,8 @@ int policy_apply(abatis_policy *policy, const struct setting *setting, abatis_er
 /* Forgets what a key has so far, so that a list can be replaced. */
 void policy_clear(abatis_policy *policy, enum key_id key);
 /* Everything that may be read, or executed. */
-int policy_open_all(abatis_policy *policy, enum key_id key, const char *origin, bool is_asked, abatis_error *err);
+int policy_open_all(abatis_policy *policy, enum key_id key, const char *origin, bool is_asked,
+                    abatis_error *err);
 struct strings *policy_list(abatis_policy *policy, enum key_id key); /* NULL when the key has none */
 enum rule_kind key_rule_kind(enum key_id key);
 enum limit key_limit(enum key_id key);
@@ -118,7 +127,8 @@ bool network_mode_find(const char *name, enum network_mode *out);
 /* preset.c */
 bool preset_exists(const char *name);
 extern const char *const preset_names[];
-int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options, abatis_error *err);
+int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options,
+                 abatis_error *err);
 /* Opens what programs need to start, as far as the host has it, for reading or for executing. */
 int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err);
 /* The workspace, the homes and the caller's program, which everything else refers to. */
@@ -133,6 +143,9 @@ int git_add_rules(abatis_policy *policy, enum git_treatment treatment, const cha
 /* check.c: the rule that decides an access to a resolved path; NULL means the default, *allowed says which. */
 const struct rule *policy_decide(const abatis_policy *policy, abatis_access access, const char *real,
                                  bool *allowed);
+/* The same as if there were no patterns, for whoever must not rely on what may turn out to be unenforceable. */
+const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_access access, const char *real,
+                                          bool *allowed);
 
 /* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings. */
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,

@@ -573,7 +573,8 @@ int preset_find_places(abatis_policy *policy, const abatis_policy_options *optio
         return r ? r : find_homes(policy, err);
 }
 
-int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options, abatis_error *err)
+int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options,
+                 abatis_error *err)
 {
         const struct preset *preset = find_preset(name);
         int r = 0;
@@ -584,7 +585,8 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
         policy->reaches_control_sockets |= preset->is_guard;
         policy->has_private_tmp |= preset->has_private_tmp;
         policy->network = preset->network;
-        policy->has[KEY_READ] = policy->has[KEY_WRITE] = policy->has[KEY_EXECUTE] = policy->has[KEY_NETWORK] = true;
+        policy->has[KEY_READ] = policy->has[KEY_WRITE] = policy->has[KEY_EXECUTE] = policy->has[KEY_NETWORK] =
+                true;
 
         if (!policy->workspace[1] && preset->writes_workspace)
                 r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");

@@ -15,7 +15,8 @@
 /* A name, not a path: what is not one does not exist. */
 static bool is_profile_name(const char *name)
 {
-        return *name && *name != '.' && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
+        return *name && *name != '.' &&
+               !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
 }
 
 static char *user_path(const char *name)
@@ -73,7 +74,8 @@ int abatis_profile_text(const char *name, char **out, abatis_error *err)
         int r = find_text(name, &title, &text, &length, err);
 
         if (!r && !text)
-                r = error_set(err, ABATIS_E_INVALID, "there is no profile '%s'; 'abatis profile list' has them", name);
+                r = error_set(err, ABATIS_E_INVALID,
+                              "there is no profile '%s'; 'abatis profile list' has them", name);
         if (!r)
                 *out = take_pointer(text);
         return r;

@@ -28,8 +28,9 @@ static json_t *either(json_t *first, json_t *second)
 static json_t *path(void)
 {
         return either(json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
-                      json_pack("{s:s, s:{s:{s:s, s:i}}, s:[s], s:b}", "type", "object", "properties", "path", "type",
-                                "string", "minLength", 1, "required", "path", "additionalProperties", 0));
+                      json_pack("{s:s, s:{s:{s:s, s:i}}, s:[s], s:b}", "type", "object", "properties", "path",
+                                "type", "string", "minLength", 1, "required", "path", "additionalProperties",
+                                0));
 }
 
 static json_t *describe_type(enum key_type type)
@@ -52,14 +53,15 @@ static json_t *describe_type(enum key_type type)
         case TYPE_HOSTS:
                 return list_of(text_like("^[^\\n ]+:(\\*|" PORT ")$"));
         case TYPE_PORTS:
-                return list_of(json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 65535));
+                return list_of(
+                        json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 65535));
         case TYPE_BOOLEAN:
                 return json_pack("{s:s}", "type", "boolean");
         case TYPE_MASKS:
                 return list_of(text_like(name));
         case TYPE_ASSIGNMENTS:
-                return json_pack("{s:s, s:{s:s}, s:{s:s}}", "type", "object", "propertyNames", "pattern", name,
-                                 "additionalProperties", "type", "string");
+                return json_pack("{s:s, s:{s:s}, s:{s:s}}", "type", "object", "propertyNames", "pattern",
+                                 name, "additionalProperties", "type", "string");
         case TYPE_SIZE:
                 return either(json_pack("{s:s, s:i}", "type", "integer", "minimum", 1),
                               text_like("^0*[1-9][0-9]*(B|KiB|MiB|GiB|TiB|KB|MB|GB|K|M|G)?$"));
@@ -89,10 +91,11 @@ static json_t *find_section(json_t *top, const char *name, size_t length)
 
 int abatis_policy_schema(char **out, abatis_error *err)
 {
-        json_t *root = json_pack("{s:s, s:s, s:s, s:[s, s], s:{}, s:b}", "$schema",
-                                 "http://json-schema.org/draft-07/schema#", "title", "abatis policy", "description",
-                                 "What a command that abatis runs may read, write, execute and reach.", "type", "object",
-                                 "null", "properties", "additionalProperties", 0);
+        json_t *root =
+                json_pack("{s:s, s:s, s:s, s:[s, s], s:{}, s:b}", "$schema",
+                          "http://json-schema.org/draft-07/schema#", "title", "abatis policy", "description",
+                          "What a command that abatis runs may read, write, execute and reach.", "type",
+                          "object", "null", "properties", "additionalProperties", 0);
         json_t *top = json_object_get(root, "properties");
 
         for (enum key_id id = KEY_VERSION; top && id < KEY_COUNT; id++) {
@@ -100,7 +103,8 @@ int abatis_policy_schema(char **out, abatis_error *err)
                 size_t section = key_section_length(&keys[id]);
                 json_t *place = section ? find_section(top, keys[id].name, section) : top;
 
-                if (!type || !place || json_object_set_new(type, "description", json_string(keys[id].description)) < 0) {
+                if (!type || !place ||
+                    json_object_set_new(type, "description", json_string(keys[id].description)) < 0) {
                         json_decref(root);
                         return error_memory(err);
                 }

@@ -71,7 +71,7 @@ static int check_opening(const abatis_policy *policy, const struct rule *rule, a
                 bool is_allowed;
 
                 /* An earlier command may have planted it. */
-                policy_decide(policy, ABATIS_WRITE, link, &is_allowed);
+                policy_decide_by_paths(policy, ABATIS_WRITE, link, &is_allowed);
                 if (is_allowed && !path_is_below(real, policy->workspace))
                         return error_set(
                                 err, ABATIS_E_INVALID,
@@ -91,7 +91,8 @@ static int check_rule(const abatis_policy *policy, const struct rule *rule, abat
         return check_opening(policy, rule, err);
 }
 
-int policy_open_all(abatis_policy *policy, enum key_id key, const char *origin, bool is_asked, abatis_error *err)
+int policy_open_all(abatis_policy *policy, enum key_id key, const char *origin, bool is_asked,
+                    abatis_error *err)
 {
         policy->reads_all |= key == KEY_READ;
         policy->executes_all |= key == KEY_EXECUTE;
@@ -137,7 +138,8 @@ static int set_rule(abatis_policy *policy, const struct setting *setting, abatis
 static int set_network(abatis_policy *policy, const char *value, abatis_error *err)
 {
         if (!network_mode_find(value, &policy->network))
-                return error_set(err, ABATIS_E_INVALID, "'%s' is not one of deny, unix-only, allow, list", value);
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not one of deny, unix-only, allow, list",
+                                 value);
         return 0;
 }
 
@@ -279,10 +281,15 @@ int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
         abatis_error below;
         int r;
 
-        if (id == KEY_COUNT)
+        /* A path that a caller gives is never a pattern, so patterns have a key of their own. */
+        if (!strcmp(key, "filesystem.deny_glob"))
+                r = policy_add_glob(policy, RULE_DENY, value, "filesystem.deny_glob", &below);
+        else if (id == KEY_COUNT)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not a key of a policy", key);
-        setting.origin = keys[id].name;
-        r = policy_apply(policy, &setting, &below);
+        else {
+                setting.origin = keys[id].name;
+                r = policy_apply(policy, &setting, &below);
+        }
         if (!r)
                 return 0;
         error_set(err, r, "%s: %s", key, below.message);

@@ -27,9 +27,11 @@ struct lines {
         bool has_failed;
 };
 
-static void add_line(struct lines *lines, enum key_id key, const char *value, bool is_literal, const char *origin)
+static void add_line(struct lines *lines, enum key_id key, const char *value, bool is_literal,
+                     const char *origin)
 {
-        struct line *items = lines->has_failed ? NULL : realloc(lines->items, (lines->count + 1) * sizeof(*items));
+        struct line *items =
+                lines->has_failed ? NULL : realloc(lines->items, (lines->count + 1) * sizeof(*items));
         char *copy = value ? strdup(value) : NULL;
 
         if (items)
@@ -55,8 +57,8 @@ static void lines_done(struct lines *lines)
 
 static const char *origin_of(const abatis_policy *policy, enum key_id key, const char *value)
 {
-        static const char *const preset_origins[] = { "preset dev", "preset tool", "preset mcp", "preset strict",
-                                                      "preset guard" };
+        static const char *const preset_origins[] = { "preset dev", "preset tool", "preset mcp",
+                                                      "preset strict", "preset guard" };
         const struct note *note = policy_find_note(policy, key, value);
 
         if (note)
@@ -73,7 +75,8 @@ static void add_rules(struct lines *lines, const abatis_policy *policy, enum key
                 const struct rule *rule = &policy->rules[i];
 
                 if (rule->kind == key_rule_kind(key))
-                        add_line(lines, key, rule->path, !rule->glob && glob_has_magic(rule->path), rule->origin);
+                        add_line(lines, key, rule->path, !rule->glob && glob_has_magic(rule->path),
+                                 rule->origin);
         }
 }
 
@@ -292,7 +295,8 @@ static void print_yaml(struct text *out, const struct lines *lines)
                 const struct key *key = &keys[lines->items[i].key];
                 size_t section = key_section_length(key);
 
-                for (count = 1; i + count < lines->count && lines->items[i + count].key == lines->items[i].key;)
+                for (count = 1;
+                     i + count < lines->count && lines->items[i + count].key == lines->items[i].key;)
                         count++;
                 if (section && (!i || key_section_length(&keys[lines->items[i - 1].key]) != section ||
                                 strncmp(keys[lines->items[i - 1].key].name, key->name, section)))
@@ -364,7 +368,8 @@ int abatis_policy_convert(const char *file, char **out, abatis_error *err)
 
                 for (size_t i = 0; i < layer->count; i++)
                         if (layer->entries[i].key == key)
-                                add_line(&lines, key, layer->entries[i].value, layer->entries[i].is_literal, NULL);
+                                add_line(&lines, key, layer->entries[i].value, layer->entries[i].is_literal,
+                                         NULL);
                 if (layer->has[key] && lines.count == before && is_list(keys[key].type))
                         add_line(&lines, key, NULL, false, NULL);
         }

@@ -105,7 +105,8 @@ static int forget(const char *path, abatis_error *err)
 
 int abatis_trust(const char *workspace, int is_trusted, char **out, abatis_error *err)
 {
-        OWN_FREE char *directory = workspace ? path_real(workspace) : getcwd(NULL, 0), *path = NULL, *text = NULL;
+        OWN_FREE char *directory = workspace ? path_real(workspace) : getcwd(NULL, 0), *path = NULL,
+                      *text = NULL;
         OWN_LAYER struct layer *layer = NULL;
         size_t length = 0;
         int r;
@@ -114,7 +115,8 @@ int abatis_trust(const char *workspace, int is_trusted, char **out, abatis_error
                 return error_os(err, errno, "workspace '%s'", workspace ? workspace : ".");
         r = files_find_project(directory, &path, err);
         if (!r && !path)
-                r = error_set(err, ABATIS_E_INVALID, "'%s' has no .abatis.yaml, nor its repository", directory);
+                r = error_set(err, ABATIS_E_INVALID, "'%s' has no .abatis.yaml, nor its repository",
+                              directory);
         if (!r && is_trusted)
                 r = file_read(path, FILE_NO_LINK, &text, &length, err);
         /* Nobody can vouch for what cannot be read. */

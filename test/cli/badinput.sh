@@ -51,8 +51,8 @@ test_an_unknown_flag_is_refused() {
 
 test_a_flag_without_its_value_is_refused() {
         local flag
-        for flag in --preset --workspace --data --config --read --write --exec --deny --protect --net --connect --bind \
-                --unix --command --env --timeout --max-output --open-files --file-size --processes --memory --cpu \
+        for flag in --preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net --connect \
+                --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory --cpu \
                 --result-fd; do
                 bad 125 "$flag" run "$flag"
         done
@@ -351,6 +351,26 @@ test_what_cannot_be_enforced_is_refused_by_name_unless_best_effort() {
         refused_by_name cpu --cpu 10s
         if is_root; then refused_by_name processes --processes 50; fi
         refused_by_name "$W/new" --deny "$W/new"
+        refused_by_name 'filesystem.deny **/.env' --deny-glob '**/.env'
+}
+
+test_a_pattern_is_refused_by_name_with_the_reason() {
+        succeeds "$ABATIS" run "${MARK[@]}"
+        rm mark
+        bad 125 'files that appear later' run --deny-glob '**/.env' "${MARK[@]}"
+        bad 125 'files that appear later' explain --deny-glob "$W/*.pem" -- true
+        bad 125 "$W/*.pem" run --preset strict --deny-glob "$W/*.pem" "${MARK[@]}"
+        succeeds "$ABATIS" explain --best-effort --deny-glob '**/.env' -- true
+        grep -qE '^  filesystem.deny \*\*/.env +NOT ENFORCED: ' "$T/out" || fail "not listed: $(grep deny "$T/out")"
+}
+
+test_a_pattern_that_means_nothing_is_refused() {
+        bad 125 relative run --deny-glob 'a/*' "${MARK[@]}"
+        bad 125 "a '['" run --deny-glob '/[a' "${MARK[@]}"
+        bad 125 "'**'" run --deny-glob 'a**' "${MARK[@]}"
+        bad 125 empty run --deny-glob '' "${MARK[@]}"
+        bad 125 .. run --deny-glob '/a/../*' "${MARK[@]}"
+        bad 125 workspace run --deny-glob '*' "${MARK[@]}"
 }
 
 test_best_effort_adds_nothing_when_everything_is_enforced() {

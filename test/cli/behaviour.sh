@@ -500,8 +500,8 @@ test_version_and_help_are_printed_on_stdout() {
                 [ ! -s "$T/err" ] || fail "$verb --help wrote to stderr"
         done
         succeeds "$ABATIS" run --help
-        for flag in --preset --workspace --data --config --read --write --exec --deny --protect --net --env --timeout \
-                --max-output --open-files --file-size --processes --memory --cpu --best-effort --json --result-fd; do
+        for flag in --preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net --env \
+                --timeout --max-output --open-files --file-size --processes --memory --cpu --best-effort --json --result-fd; do
                 grep -q -e "$flag" "$T/out" || fail "run --help does not name $flag"
         done
 }

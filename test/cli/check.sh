@@ -117,6 +117,17 @@ test_symbolic_links_are_resolved_before_the_rules() {
         says no read:"$W/secret/file"
 }
 
+test_patterns_are_answered() {
+        make_world
+        says yes read:"$W/.env" write:"$W/sub/.env" read:"$W/.env/deep"
+        FLAGS=(--deny-glob '**/.env' --deny-glob "$T/to-sub/*.key")
+        says no read:"$W/.env" write:"$W/sub/.env" read:"$W/.env/deep" execute:/etc/.env read:"$W/sub/a.key" \
+                read:"$T/to-sub/a.key"
+        says yes read:"$W/.envrc" write:"$W/sub/env" read:"$W/a.key"
+        says no read:"$W/.env"
+        [ "$(<"$T/out")" = "refused: deny '**/.env' (filesystem.deny_glob)" ] || fail "said: $(<"$T/out")"
+}
+
 test_absent_paths_are_answered() {
         make_world
         says yes write:"$W/absent" write:"$W/absent/deep" read:/no/such/path

@@ -42,9 +42,9 @@ check_soname() { # LIBRARY
         }
 }
 
-check_dependencies() { # LIBRARY: libc and jansson; the sanitizers' own when the build has them
+check_dependencies() { # LIBRARY: libc, jansson and libyaml; the sanitizers' own when the build has them
         local extra
-        extra=$(readelf -d "$1" | grep NEEDED | grep -vE '\[(libc\.so|libjansson\.so|ld-linux|libasan|libubsan|libclang_rt|libgcc_s|libm\.so|libresolv)')
+        extra=$(readelf -d "$1" | grep NEEDED | grep -vE '\[(libc\.so|libjansson\.so|libyaml-0|ld-linux|libasan|libubsan|libclang_rt|libgcc_s|libm\.so|libresolv)')
         [ -z "$extra" ] || {
                 echo "$extra"
                 return 1
@@ -68,7 +68,7 @@ fi
 check library_exports_exactly_what_the_header_declares check_exports "$library" "$header"
 check every_public_function_is_marked check_every_declaration_is_marked "$header"
 check library_has_its_soname check_soname "$library"
-check library_needs_libc_and_jansson_only check_dependencies "$library"
+check library_needs_libc_and_two_parsers_only check_dependencies "$library"
 
 # Used as a library's user does: included, twice, with the macro expanded.
 cat >"$scratch/alone.c" <<'END'

@@ -41,7 +41,11 @@ int policies_teardown(void **state)
 static int make_policy(const char *preset, const char *workspace, const char *data, const char *config,
                        abatis_policy **out, abatis_error *err)
 {
-        const abatis_policy_options options = { sizeof(options), preset, workspace, data, config, NULL };
+        const abatis_policy_options options = { .size = sizeof(options),
+                                                .preset = preset,
+                                                .workspace = workspace,
+                                                .data = data,
+                                                .config = config };
 
         return abatis_policy_new(&options, out, err);
 }

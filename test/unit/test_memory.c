@@ -260,6 +260,33 @@ static void a_check_answers_right_or_not_at_all(void **state)
         abatis_policy_free(policy);
 }
 
+/* With a link in its beginning, so that it is compiled twice. */
+static void a_pattern_is_there_or_memory_is_short(void **state)
+{
+        char pattern[1024];
+
+        (void)state;
+        make_world();
+        snprintf(pattern, sizeof(pattern), "%s/.s*", paths.link);
+        for (long n = 1;; n++) {
+                abatis_policy *policy = new_policy("guard");
+                size_t before = policy->rule_count;
+                int r;
+
+                has_failed = false;
+                countdown = n;
+                r = abatis_policy_set(policy, "filesystem.deny_glob", pattern, NULL);
+                countdown = 0;
+                assert_int_equal(r < 0, has_failed);
+                assert_int_equal(policy->rule_count, before + !r);
+                if (!r)
+                        assert_false(may(policy, ABATIS_READ, at("home/.ssh/id")));
+                abatis_policy_free(policy);
+                if (!has_failed)
+                        break;
+        }
+}
+
 static void a_program_is_found_or_memory_is_short(void **state)
 {
         static const char *const envp[] = { "PATH=/nowhere:/usr/bin:/bin", NULL };
@@ -289,6 +316,7 @@ int main(void)
                 POLICY_TEST(guard_is_never_weaker_for_lack_of_memory),
                 POLICY_TEST(printing_json_survives_every_failed_allocation),
                 POLICY_TEST(a_check_answers_right_or_not_at_all),
+                POLICY_TEST(a_pattern_is_there_or_memory_is_short),
                 cmocka_unit_test(a_program_is_found_or_memory_is_short),
         };
 

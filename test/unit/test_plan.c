@@ -19,6 +19,8 @@ static abatis_policy *policy_with_everything(void)
         make_dir("ws/kept");
         set(policy, "filesystem.deny", at("ws/denied"));
         set(policy, "filesystem.protect", at("ws/kept"));
+        set(policy, "filesystem.deny_glob", "**/.env");
+        assert_int_equal(policy_add_glob(policy, RULE_PROTECT, "*.lock", "test", NULL), 0);
         set(policy, "network.mode", "unix-only");
         set(policy, "network.connect", "example.org:443");
         set(policy, "network.bind", "8080");
@@ -67,6 +69,8 @@ static void everything_that_was_promised_is_a_clause(void **state)
         static const char *const names[] = { "filesystem.read",
                                              "filesystem.write",
                                              "filesystem.execute",
+                                             "filesystem.deny **/.env",
+                                             "filesystem.protect *.lock",
                                              "filesystem.tmp private",
                                              "network.mode unix-only",
                                              "network.abstract none",
@@ -144,7 +148,7 @@ static void any_clause_without_a_step_is_an_error_that_names_it(void **state)
 
         (void)state;
         plan_free(plan);
-        assert_true(count >= 28);
+        assert_true(count >= 30);
         for (size_t i = 0; i < count; i++) {
                 abatis_error err = { 0 };
 
@@ -320,6 +324,87 @@ static void what_this_version_cannot_do_is_refused_by_name(void **state)
                 if (strncmp(check_text, clause, strlen(clause)) != 0)
                         fail_msg("'%s' does not start with '%s'", check_text, clause);
         }
+}
+
+/* A clause of the plan, by name. */
+static size_t clause_named(const struct plan *plan, const char *key, const char *subject)
+{
+        char name[1024];
+
+        snprintf(name, sizeof(name), "%s %s", key, subject);
+        for (size_t i = 0; i < plan->clause_count; i++)
+                if (!strcmp(plan->clauses[i].name, name))
+                        return i;
+        fail_msg("no clause '%s'", name);
+        return 0;
+}
+
+static void a_pattern_is_refused_by_name_on_every_machine(void **state)
+{
+        static const char *const presets[] = { "dev", "tool", "strict" };
+        abatis_host hosts[] = { able, able, able };
+
+        (void)state;
+        hosts[1].landlock_abi = 0;
+        hosts[2].namespaces = NAMESPACES_NONE;
+        for (size_t i = 0; i < 3; i++) {
+                assert_int_equal(compile_with(&able, presets[i], "limits.timeout", "1s"), 0);
+                assert_int_equal(compile_with(&able, presets[i], "filesystem.deny_glob", "**/.env"),
+                                 ABATIS_E_UNENFORCEABLE);
+                assert_string_equal(check_text,
+                                    "filesystem.deny **/.env cannot be enforced: a pattern also "
+                                    "holds for files that appear later, and nothing on this machine "
+                                    "can enforce that yet");
+        }
+        for (size_t i = 0; i < 3; i++) {
+                abatis_policy *policy = policy_with_everything();
+                struct plan *plan = NULL;
+
+                assert_int_equal(backend_compile(policy, &hosts[i], true, &plan, NULL), 0);
+                assert_false(plan_is_held(plan, clause_named(plan, "filesystem.deny", "**/.env")));
+                assert_false(plan_is_held(plan, clause_named(plan, "filesystem.protect", "*.lock")));
+                plan_free(plan);
+                abatis_policy_free(policy);
+        }
+}
+
+/* With --best-effort a pattern is not there: what it would deny can be written, moved and created. */
+static void nothing_else_counts_on_a_pattern_that_is_not_enforced(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = NULL;
+        bool is_pinned = false;
+
+        (void)state;
+        make_file("ws/a/secret", "");
+        set(policy, "filesystem.deny_glob", "**/ws/a");
+        set(policy, "filesystem.deny", at("ws/a/secret"));
+        set(policy, "filesystem.deny", at("ws/a/later"));
+        assert_int_equal(backend_compile(policy, &able, true, &plan, NULL), 0);
+        assert_true(plan_is_held(plan, clause_named(plan, "filesystem.deny", at("ws/a/secret"))));
+        assert_false(plan_is_held(plan, clause_named(plan, "filesystem.deny", at("ws/a/later"))));
+        assert_false(plan_is_held(plan, clause_named(plan, "filesystem.deny", "**/ws/a")));
+        for (size_t i = 0; i < plan->step_count; i++)
+                is_pinned |= plan->steps[i].op == PLAN_PIN && !strcmp(plan->steps[i].path, at("ws/a"));
+        assert_true(is_pinned);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void a_pattern_is_printed_on_one_line(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = NULL;
+        char *text = NULL;
+
+        (void)state;
+        set(policy, "filesystem.deny_glob", "**/[x]\n  filesystem.deny y");
+        assert_int_equal(backend_compile(policy, &able, true, &plan, NULL), 0);
+        assert_int_equal(plan_print(plan, policy, &able, ABATIS_TEXT, &text, NULL), 0);
+        assert_non_null(strstr(text, "**/[x]?  filesystem.deny y"));
+        free(text);
+        plan_free(plan);
+        abatis_policy_free(policy);
 }
 
 static void counting_processes_needs_a_user_namespace(void **state)
@@ -509,6 +594,9 @@ int main(void)
                 POLICY_TEST(a_failed_plan_takes_nothing_more_and_never_passes),
                 cmocka_unit_test(every_step_has_a_name),
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
+                POLICY_TEST(a_pattern_is_refused_by_name_on_every_machine),
+                POLICY_TEST(nothing_else_counts_on_a_pattern_that_is_not_enforced),
+                POLICY_TEST(a_pattern_is_printed_on_one_line),
                 POLICY_TEST(counting_processes_needs_a_user_namespace),
                 POLICY_TEST(a_denied_path_that_could_be_created_is_refused_by_name),
                 POLICY_TEST(a_denied_path_behind_a_replaceable_link_is_refused_by_name),

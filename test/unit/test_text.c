@@ -77,6 +77,18 @@ static void after_a_failure_builders_do_nothing_and_taking_fails(void **state)
         assert_false(text.has_failed);
 }
 
+static void a_line_stays_one(void **state)
+{
+        struct text text = { 0 };
+
+        (void)state;
+        text_add(&text, "first\n");
+        text_add_line(&text, "a\nb\n\n");
+        text_add_line(&text, "");
+        assert_string_equal(text.data, "first\na?b??");
+        text_done(&text);
+}
+
 static void a_length_that_overflows_is_a_failure(void **state)
 {
         struct text text = { 0 };
@@ -407,6 +419,7 @@ int main(void)
                 cmocka_unit_test(a_text_grows_and_stays_terminated),
                 cmocka_unit_test(an_empty_text_is_taken_as_an_empty_string),
                 cmocka_unit_test(after_a_failure_builders_do_nothing_and_taking_fails),
+                cmocka_unit_test(a_line_stays_one),
                 cmocka_unit_test(a_length_that_overflows_is_a_failure),
                 cmocka_unit_test(a_list_owns_copies),
                 cmocka_unit_test(a_character_is_taken_off_with_its_bytes),

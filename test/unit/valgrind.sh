@@ -36,7 +36,7 @@ nice ninja -C "$build" >/dev/null || exit 1
 abatis=$scratch/abatis
 root=$here/../..
 "${CC:-cc}" -g -O1 -std=gnu11 -I"$root/include" -I"$root/src" -o "$abatis" "$root"/src/cli/*.c "$build/libcore.a" \
-        -ljansson || exit 1
+        -ljansson -lyaml || exit 1
 mkdir "$scratch/tests"
 for binary in "$build"/test/unit/test-*; do
         [ ! -f "$binary" ] || cp "$binary" "$scratch/tests"
@@ -122,6 +122,10 @@ clean looping_rule_is_clean 125 "$abatis" run --deny "$scratch/loop" -- true
 clean absent_write_rule_is_clean 125 "$abatis" run --write "$scratch/no" -- true
 clean absent_deny_inside_is_clean 125 "$abatis" run --deny "$ws/later" -- true
 clean denied_workspace_is_clean 125 "$abatis" run --deny "$ws" -- true
+clean explain_pattern_is_clean 0 "$abatis" explain --best-effort --deny-glob '**/.env' --deny-glob "$scratch/link/*" -- true
+clean check_pattern_is_clean 1 "$abatis" check read "$ws/.env" --deny-glob '**/.env'
+clean bad_pattern_is_clean 125 "$abatis" run --deny-glob '/[a' -- true
+clean refused_pattern_is_clean 125 "$abatis" run --deny-glob '**/.env' -- true
 clean bad_number_is_clean 125 "$abatis" run --timeout 99999999999999999999s -- true
 clean bad_network_is_clean 125 "$abatis" run --net open -- true
 clean bad_environment_is_clean 125 "$abatis" run --env = -- true
