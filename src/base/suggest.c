@@ -33,8 +33,8 @@ static size_t distance(const char *from, const char *to)
 const char *abatis_suggest(const char *word, const char *const *candidates)
 {
         const char *nearest = NULL;
-        /* Of a short word more than a half must be right. */
-        size_t least = strlen(word) / 2 < 3 ? strlen(word) / 2 + 1 : 4;
+        /* In a short word fewer letters can be wrong. */
+        size_t length = strlen(word), least = length < 3 ? 2 : length < 6 ? 3 : 4;
 
         for (; *candidates; candidates++) {
                 size_t changes = distance(word, *candidates);

@@ -290,7 +290,6 @@ static void print_yaml(struct text *out, const struct lines *lines)
 {
         size_t count;
 
-        text_add(out, "version: 1\n");
         for (size_t i = 0; i < lines->count; i += count) {
                 const struct key *key = &keys[lines->items[i].key];
                 size_t section = key_section_length(key);
@@ -339,9 +338,8 @@ int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out,
         if (format == ABATIS_JSON)
                 return print_json(&lines, out, err);
         /* Read again, it means the same: nothing lies below it. */
-        text_addf(&text, "# workspace: %s\n", policy->workspace);
+        text_addf(&text, "# workspace: %s\nversion: 1\nextends: []\n", policy->workspace);
         print_yaml(&text, &lines);
-        text_add(&text, "extends: []\n");
         return text_take(&text, out, err);
 }
 
@@ -375,6 +373,7 @@ int abatis_policy_convert(const char *file, char **out, abatis_error *err)
         }
         if (lines.has_failed)
                 return error_memory(err);
+        text_add(&text, "version: 1\n");
         print_yaml(&text, &lines);
         return text_take(&text, out, err);
 }

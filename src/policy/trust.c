@@ -62,13 +62,14 @@ static int make_directories(char *path, abatis_error *err)
 /* All of it or nothing: written beside, then renamed. */
 static int write_record(const char *path, const char *text, abatis_error *err)
 {
-        OWN_FREE char *temporary = text_join(path, ".XXXXXX", "");
+        OWN_FREE char *temporary = text_join(path, ".new", "");
+        OWN_FD int fd =
+                temporary ? open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
         size_t length = strlen(text);
         int r = 0;
 
         if (!temporary)
                 return error_memory(err);
-        OWN_FD int fd = mkostemp(temporary, O_CLOEXEC);
         if (fd < 0)
                 return error_os(err, errno, "cannot write '%s'", path);
         if (write(fd, text, length) != (ssize_t)length || rename(temporary, path) < 0) {

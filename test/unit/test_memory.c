@@ -108,8 +108,11 @@ static struct {
 /* From nothing to a printed plan; *out is owned by the caller on success. */
 static int make_and_explain(const char *preset, abatis_format format, char **out, abatis_error *err)
 {
-        const abatis_policy_options options = { sizeof(options), preset,       paths.workspace,
-                                                paths.data,      paths.config, NULL };
+        const abatis_policy_options options = { .size = sizeof(options),
+                                                .preset = preset,
+                                                .workspace = paths.workspace,
+                                                .data = paths.data,
+                                                .config = paths.config };
         const abatis_sandbox_options sandbox = { sizeof(sandbox), 0 };
         abatis_policy *policy;
         int r = abatis_policy_new(&options, &policy, err);

@@ -93,20 +93,20 @@ static void assert_set_fails(abatis_policy *policy, const char *key, const char 
 
 static void a_path_that_cannot_be_a_rule_is_refused(void **state)
 {
-        static const char *const keys[] = { "filesystem.read", "filesystem.write", "filesystem.execute",
+        static const char *const names[] = { "filesystem.read", "filesystem.write", "filesystem.execute",
                                             "filesystem.deny", "filesystem.protect" };
         abatis_policy *policy = new_policy("dev");
 
         (void)state;
         make_link("loop", "loop");
-        for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-                assert_set_fails(policy, keys[i], "", keys[i]);
-                assert_set_fails(policy, keys[i], "relative", "relative");
-                assert_set_fails(policy, keys[i], "./x", "./x");
-                assert_set_fails(policy, keys[i], "~/x", "~/x");
-                assert_set_fails(policy, keys[i], at("ws/../ws"), "..");
-                assert_set_fails(policy, keys[i], at("ws\n"), "newline");
-                assert_set_fails(policy, keys[i], at("loop"), at("loop"));
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+                assert_set_fails(policy, names[i], "", names[i]);
+                assert_set_fails(policy, names[i], "relative", "relative");
+                assert_set_fails(policy, names[i], "./x", "./x");
+                assert_set_fails(policy, names[i], "~/x", "~/x");
+                assert_set_fails(policy, names[i], at("ws/../ws"), "..");
+                assert_set_fails(policy, names[i], at("ws\n"), "newline");
+                assert_set_fails(policy, names[i], at("loop"), at("loop"));
         }
         abatis_policy_free(policy);
 }
@@ -421,7 +421,7 @@ static void patterns_can_be_left_out_of_a_decision(void **state)
 /* One path under every combination of rules on it: deny > protect > write > read. */
 static void deny_beats_protect_beats_write_beats_read(void **state)
 {
-        static const char *const keys[] = { "filesystem.read", "filesystem.write", "filesystem.execute",
+        static const char *const names[] = { "filesystem.read", "filesystem.write", "filesystem.execute",
                                             "filesystem.deny", "filesystem.protect" };
 
         (void)state;
@@ -434,7 +434,7 @@ static void deny_beats_protect_beats_write_beats_read(void **state)
                 /* The order in which rules are given must not matter. */
                 for (unsigned i = 0; i < 5; i++)
                         if (rules & 1u << (rules & 1 ? i : 4 - i))
-                                set(policy, keys[rules & 1 ? i : 4 - i], at("p"));
+                                set(policy, names[rules & 1 ? i : 4 - i], at("p"));
                 for (int below = 0; below < 2; below++) {
                         const char *path = below ? at("p/f") : at("p");
 
