@@ -16,12 +16,19 @@ _abatis_words() { # WORD...
         mapfile -t COMPREPLY < <(compgen -W "$*" -- "${word#=}")
 }
 
+_abatis_profiles() {
+        local names
+        names=$(abatis profile list 2>/dev/null | while read -r name _; do printf '%s ' "$name"; done)
+        _abatis_words "$names"
+}
+
 _abatis_value() { # FLAG
         case $1 in
         --preset) _abatis_words dev tool mcp strict guard ;;
+        --profile) _abatis_profiles ;;
         --net) _abatis_words deny unix-only allow list ;;
         --workspace | --data) _abatis_paths -d ;;
-        --config | --read | --write | --exec | --deny | --protect | --unix) _abatis_paths -f ;;
+        --policy | --config | --read | --write | --exec | --deny | --protect | --unix) _abatis_paths -f ;;
         --command) mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]#=}") ;;
         --env) mapfile -t COMPREPLY < <(compgen -e -- "${COMP_WORDS[COMP_CWORD]#=}") ;;
         --timeout | --cpu) _abatis_words 10s 30s 5m 1h ;;
@@ -60,14 +67,14 @@ _abatis_parse() {
 
 _abatis() {
         local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
-        local policy="--preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net
+        local policy="--preset --profile --policy --workspace --data --config --read --write --exec --deny --deny-glob --protect --net
                 --connect --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory
                 --cpu --help"
         local abatis_command abatis_flag
         COMPREPLY=()
 
         if ((COMP_CWORD == 1)); then
-                _abatis_words run explain check doctor --version --help
+                _abatis_words run explain check policy profile trust doctor --version --help
                 return
         fi
         _abatis_parse
@@ -100,6 +107,23 @@ _abatis() {
                         _abatis_paths -f
                 fi
                 ;;
+        policy)
+                if ((COMP_CWORD == 2)); then
+                        _abatis_words show lint convert schema --help
+                elif [[ $word == -* ]]; then
+                        _abatis_words "$policy" --json
+                else
+                        _abatis_paths -f
+                fi
+                ;;
+        profile)
+                if ((COMP_CWORD == 2)); then
+                        _abatis_words list show lint --help
+                else
+                        _abatis_profiles
+                fi
+                ;;
+        trust) if [[ $word == -* ]]; then _abatis_words --revoke --help; else _abatis_paths -d; fi ;;
         doctor) _abatis_words --json --help ;;
         esac
 }

@@ -38,7 +38,7 @@ function __abatis_is_verb
 end
 
 function __abatis_takes_flags
-    __abatis_is_verb check; or __abatis_is_verb run explain; and not __abatis_command >/dev/null
+    __abatis_is_verb check policy profile; or __abatis_is_verb run explain; and not __abatis_command >/dev/null
 end
 
 function __abatis_needs_access
@@ -51,6 +51,9 @@ complete -c abatis -f
 complete -c abatis -n __fish_is_first_token -a run -d 'run a command in the sandbox'
 complete -c abatis -n __fish_is_first_token -a explain -d 'print how a policy would be enforced'
 complete -c abatis -n __fish_is_first_token -a check -d 'ask about one path'
+complete -c abatis -n __fish_is_first_token -a policy -d 'show, lint or convert policies'
+complete -c abatis -n __fish_is_first_token -a profile -d 'list, show or lint profiles'
+complete -c abatis -n __fish_is_first_token -a trust -d 'let the policy file of a project allow more'
 complete -c abatis -n __fish_is_first_token -a doctor -d 'print what this machine can enforce'
 complete -c abatis -n __fish_is_first_token -l version -d 'print the version'
 complete -c abatis -n __fish_is_first_token -l help -d 'explain the verbs'
@@ -59,8 +62,21 @@ complete -c abatis -n __abatis_needs_access -a 'read write execute'
 complete -c abatis -n '__abatis_is_verb check; and not __abatis_needs_access' -F
 complete -c abatis -n '__abatis_is_verb run explain' -a '(__abatis_complete_command)'
 
+function __abatis_is_second
+    test (count (commandline -opc)) -eq 2
+end
+
+complete -c abatis -n '__abatis_is_verb policy; and __abatis_is_second' -a 'show lint convert schema'
+complete -c abatis -n '__abatis_is_verb policy; and not __abatis_is_second' -F
+complete -c abatis -n '__abatis_is_verb profile; and __abatis_is_second' -a 'list show lint'
+complete -c abatis -n '__abatis_is_verb profile; and not __abatis_is_second' -a "(abatis profile list 2>/dev/null | string replace -r ' .*' '')"
+complete -c abatis -n '__abatis_is_verb trust' -l revoke -d 'no longer'
+complete -c abatis -n '__abatis_is_verb trust' -x -a '(__fish_complete_directories)'
+
 set -l flags complete -c abatis -n __abatis_takes_flags
 $flags -l preset -x -a 'dev tool mcp strict guard' -d 'start from this policy'
+$flags -l profile -x -a "(abatis profile list 2>/dev/null | string replace -r ' .*' '')" -d 'start from this profile'
+$flags -l policy -r -F -d 'a policy file'
 $flags -l workspace -x -a '(__fish_complete_directories)' -d 'the directory that the command works in'
 $flags -l data -x -a '(__fish_complete_directories)' -d 'the data directory of the agent'
 $flags -l config -r -F -d 'a configuration file of the agent'
@@ -85,6 +101,6 @@ $flags -l memory -x -a '512MiB 2GiB' -d 'memory of the whole tree'
 $flags -l cpu -x -a '10s 60s' -d 'processor time of the whole tree'
 $flags -l help -d 'explain the flags'
 
-complete -c abatis -n '__abatis_is_verb doctor run explain; and not __abatis_command >/dev/null' -l json -d 'print JSON'
+complete -c abatis -n '__abatis_is_verb doctor policy run explain; and not __abatis_command >/dev/null' -l json -d 'print JSON'
 complete -c abatis -n '__abatis_is_verb run explain; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l result-fd -x -d 'write the result object to a descriptor'
