@@ -29,8 +29,9 @@ const char *node_kind_name(enum node_kind kind)
         return names[kind];
 }
 
-static int set_error(abatis_error *err, const char *name, unsigned line, unsigned column, const char *format,
-                     va_list arguments)
+__attribute__((format(printf, 5, 0))) static int set_error(abatis_error *err, const char *name, unsigned line,
+                                                           unsigned column, const char *format,
+                                                           va_list arguments)
 {
         char message[sizeof(err->message)];
 

@@ -59,13 +59,13 @@ static const char *name_of_base(int base)
 {
         switch (base) {
         case 2:
-                return "binary";
+                return "a binary";
         case 8:
-                return "octal";
+                return "an octal";
         case 16:
-                return "hexadecimal";
+                return "a hexadecimal";
         default:
-                return "decimal";
+                return "a decimal";
         }
 }
 
@@ -86,7 +86,7 @@ static int read_digits(const struct token *token, int base, size_t *at, struct t
                         break;
                 }
         }
-        return was_digit ? 0 : refuse(token, *at, "expected a %s digit", name_of_base(base));
+        return was_digit ? 0 : refuse(token, *at, "expected %s digit", name_of_base(base));
 }
 
 static int set_integer(const struct token *token, const struct text *digits, int base, struct node *node)
@@ -166,8 +166,7 @@ static int parse_number(const struct token *token, struct node *node)
         if (r < 0)
                 return r;
         if (at < token->length)
-                return refuse(token, at, "expected a %s digit, not '%c'", name_of_base(base),
-                              token->text[at]);
+                return refuse(token, at, "expected %s digit, not '%c'", name_of_base(base), token->text[at]);
         return set_integer(token, &digits, base, node);
 }
 
