@@ -13,6 +13,7 @@
 
 #include "plan/host.h"
 #include "policies.h"
+#include "policy/document.h"
 #include "run/program.h"
 
 static long countdown;  /* the allocation that fails, counted down to zero; 0 is off */
@@ -310,6 +311,35 @@ static void a_program_is_found_or_memory_is_short(void **state)
         }
 }
 
+static void a_toml_document_is_read_whole_or_memory_is_short(void **state)
+{
+        static const char text[] = "a.\"b\" = [1, -2.5, \"x\", 'y', 2024-01-02 03:04:05, { c = true }]\n"
+                                   "[t.u]\n[[l.m]]\n[[l.m]]\nk0=0\nk1=0\nk2=0\nk3=0\nk4=0\nk5=0\nk6=0\nk7=0\n"
+                                   "k8=0\nk9=0\nk10=0\nk11=0\nk12=0\nk13=0\nk14=0\nk15=0\nk16=0\nk17=0\n";
+        long failures = 0;
+
+        (void)state;
+        for (long n = 1;; n++) {
+                struct node untouched, *root = &untouched;
+                abatis_error err = { 0 };
+                int r;
+
+                has_failed = false;
+                countdown = n;
+                r = document_parse(DOCUMENT_TOML, "f", text, sizeof(text) - 1, &root, &err);
+                countdown = 0;
+                assert_int_equal(r, has_failed ? ABATIS_E_MEMORY : 0);
+                assert_int_equal(err.code, r);
+                if (!has_failed) {
+                        node_free(root);
+                        break;
+                }
+                assert_ptr_equal(root, &untouched);
+                failures++;
+        }
+        assert_true(failures > 100);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -321,6 +351,7 @@ int main(void)
                 POLICY_TEST(a_check_answers_right_or_not_at_all),
                 POLICY_TEST(a_pattern_is_there_or_memory_is_short),
                 cmocka_unit_test(a_program_is_found_or_memory_is_short),
+                cmocka_unit_test(a_toml_document_is_read_whole_or_memory_is_short),
         };
 
         return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
