@@ -20,8 +20,8 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/program.h"
 #include "run/landlock_linux.h"
-#include "run/program.h"
 #include "run/run.h"
 #include "run/syscall_linux.h"
 

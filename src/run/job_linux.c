@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/program.h"
 #include "run/ground_linux.h"
-#include "run/program.h"
 #include "run/resources_linux.h"
 #include "run/stdio_linux.h"
 #include "run/stream_linux.h"

@@ -134,7 +134,7 @@ planted a_lib_header_in_run run/run.h '#include "lib/abatis_private.h"' check_di
 planted a_header_without_folder lib/abatis.c '#include "run.h"' check_direction lib
 planted a_way_round_by_dots plan/plan.c '#include "plan/../run/run.h"' check_direction plan
 planted a_kernel_header_in_policy policy/git.c '#include <linux/fs.h>' check_kernel_headers
-planted a_kernel_header_in_a_portable_file run/program.c '#include <linux/fs.h>' check_kernel_headers
+planted a_kernel_header_in_a_portable_file base/program.c '#include <linux/fs.h>' check_kernel_headers
 planted an_os_header_in_backend backend/native.c '#include <unistd.h>' check_backend_is_pure
 planted an_os_header_behind_a_header plan/plan.h '#include <sys/stat.h>' check_backend_is_pure
 plant base/text.c ''

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "policies.h"
-#include "run/program.h"
 
 static bool is_secret(const char *name)
 {

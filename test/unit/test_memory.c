@@ -11,10 +11,10 @@
 
 #include <jansson.h>
 
+#include "base/program.h"
 #include "plan/host.h"
 #include "policies.h"
 #include "policy/document.h"
-#include "run/program.h"
 
 static long countdown;  /* the allocation that fails, counted down to zero; 0 is off */
 static bool has_failed; /* it did */

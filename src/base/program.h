@@ -1,11 +1,13 @@
 /* program.h: finds the program a command names, as a shell would. */
-#ifndef RUN_PROGRAM_H
-#define RUN_PROGRAM_H
+#ifndef BASE_PROGRAM_H
+#define BASE_PROGRAM_H
 
 #include "abatis.h"
 
 /* The path to execute, owned: as it is when it has a slash, else searched in the PATH of `envp`. Fails with
  * ABATIS_E_NOT_FOUND or ABATIS_E_NOT_EXECUTABLE. */
 int program_find(const char *name, const char *const *envp, char **out, abatis_error *err);
+/* The same with the value of PATH; NULL is what shells take when there is none. */
+int program_search(const char *name, const char *search, char **out, abatis_error *err);
 
 #endif
