@@ -31,5 +31,6 @@ char *path_join(const char *directory, const char *name);
  * is not NULL it is a real directory that the path lies below: only what follows is looked at. */
 int path_resolve(const char *path, const char *known, struct path_facts *out, abatis_error *err);
 void path_facts_done(struct path_facts *facts);
+#define OWN_PATH_FACTS __attribute__((cleanup(path_facts_done)))
 
 #endif

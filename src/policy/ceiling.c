@@ -261,6 +261,7 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
         if (r < 0)
                 return r;
         policy->forbids_forks |= ceiling->forbids_forks;
-        policy->checks_arguments |= ceiling->checks_arguments;
+        if (ceiling->argument_check == CHECK_ALWAYS)
+                policy->argument_check = CHECK_ALWAYS;
         return add_holes(policy, ceiling, err);
 }

@@ -45,6 +45,10 @@ static const struct rule *decide(const abatis_policy *policy, abatis_access acce
         *allowed = false;
         if (rule)
                 return rule;
+        if (access == ABATIS_EXECUTE && policy->commands.count) {
+                *allowed = commands_find(policy, real) != NULL;
+                return NULL;
+        }
         if (access == ABATIS_WRITE) {
                 rule = find_rule(policy, RULE_PROTECT, real, with_patterns);
                 if (rule)
@@ -94,14 +98,30 @@ static const char *special_place(const char *real, abatis_access access, bool *a
         return NULL;
 }
 
+/* Where there is a list of commands, nothing else matters. */
+static void explain_start(const abatis_policy *policy, const char *real, struct text *text)
+{
+        const struct startable *startable = commands_find(policy, real);
+
+        if (startable)
+                text_addf(text, "process.commands: '%s' %s", real, startable->reason);
+        else
+                text_addf(text, "process.commands does not list '%s'", real);
+}
+
 /* Says what decided, in words; may turn a refusal into permission where the command has a private place instead. */
 static void explain_decision(const abatis_policy *policy, abatis_access access, const char *real,
                              const struct rule *rule, bool *allowed, struct text *text)
 {
         static const char *const names[] = { "read", "write", "execute" };
         bool is_denied = rule && rule->kind == RULE_DENY;
-        const char *place = is_denied ? NULL : special_place(real, access, allowed);
+        const char *place;
 
+        if (!is_denied && access == ABATIS_EXECUTE && policy->commands.count) {
+                explain_start(policy, real, text);
+                return;
+        }
+        place = is_denied ? NULL : special_place(real, access, allowed);
         if (!place && !rule && policy->has_private_tmp && path_is_below(real, "/tmp")) {
                 place = "a private, empty /tmp inside";
                 *allowed = true;

@@ -254,7 +254,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         into->reaches_control_sockets |= from->reaches_control_sockets;
         into->passes_named_only &= from->passes_named_only;
         into->forbids_forks |= from->forbids_forks;
-        into->checks_arguments |= from->checks_arguments;
+        if (from->has[KEY_CHECK_ARGUMENTS])
+                into->argument_check = from->argument_check;
         if (from->has[KEY_NETWORK])
                 into->network = from->network;
         return r;

@@ -136,7 +136,7 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 is_narrower = !policy->forbids_forks || strcmp(entry->value, "true");
                 break;
         case KEY_CHECK_ARGUMENTS:
-                is_narrower = !policy->checks_arguments || !strcmp(entry->value, "true");
+                is_narrower = !arguments_are_checked(policy) || !strcmp(entry->value, "true");
                 break;
         case KEY_PASS:
                 if (!strcmp(entry->value, "all"))

@@ -277,6 +277,7 @@ void abatis_policy_free(abatis_policy *policy)
         strings_done(&policy->bind);
         strings_done(&policy->unix_sockets);
         strings_done(&policy->commands);
+        commands_done(policy);
         strings_done(&policy->environment);
         strings_done(&policy->environment_denied);
         strings_done(&policy->origins);
@@ -331,5 +332,5 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
                                          "choose another workspace or drop the rule",
                                          policy->workspace, rule->origin, rule->path);
         }
-        return 0;
+        return commands_resolve(policy, err);
 }

@@ -45,6 +45,21 @@ struct note {
         bool is_asked;      /* as in a rule */
 };
 
+/* Where there is a list of commands: a file that can be started, or that is needed to start one. */
+enum startable_kind {
+        STARTABLE_LISTED,
+        STARTABLE_INTERPRETER, /* of a script that can be started; can be started too */
+        STARTABLE_LOADER,      /* of a program that can be started; cannot be started by itself */
+};
+
+struct startable {
+        enum startable_kind kind;
+        char *path;   /* owned: real */
+        char *reason; /* owned: in words */
+        bool has_names; /* it was listed by another name than its own: busybox, which is all of its names, say */
+        bool is_copied; /* the command gets a copy, since the file could be changed through another of its names */
+};
+
 struct abatis_policy {
         unsigned references;
         bool denies_control_sockets; /* policy_finish() has seen to it */
@@ -60,11 +75,14 @@ struct abatis_policy {
         enum network_mode network;
         struct strings connect, bind, unix_sockets; /* exceptions to the network mode, as written */
         struct strings commands;                    /* allow-list of executables; empty is all */
+        struct startable *startables; /* owned: what the list means, once the policy is finished */
+        size_t startable_count;
+        struct strings libraries; /* with a list: directories whose files can be mapped as code; real */
+        enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
         struct strings environment;                 /* NAME (passed although it looks secret) or NAME=VALUE */
         struct strings environment_denied; /* names, with * for any characters, that are never passed */
         bool passes_named_only;            /* of the environment, nothing but what `environment` names */
         bool forbids_forks;
-        bool checks_arguments;        /* a command line that names a denied path is refused */
         uint64_t limits[LIMIT_COUNT]; /* 0 is none */
         struct strings origins;       /* what rules and notes call their origins */
         struct note *notes;           /* owned */
@@ -146,6 +164,18 @@ const struct rule *policy_decide(const abatis_policy *policy, abatis_access acce
 /* The same as if there were no patterns, for whoever must not rely on what may turn out to be unenforceable. */
 const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_access access, const char *real,
                                           bool *allowed);
+
+/* commands.c: finds out what the list of commands means and adds what follows from it; harmless to call again. */
+int commands_resolve(abatis_policy *policy, abatis_error *err);
+void commands_done(abatis_policy *policy);
+/* What a resolved path can be started as, or NULL: only where there is a list. */
+const struct startable *commands_find(const abatis_policy *policy, const char *real);
+/* Refuses a program that is not on the list, if there is one, with ABATIS_E_NOT_EXECUTABLE. */
+int commands_check(const abatis_policy *policy, const char *program, abatis_error *err);
+
+/* arguments.c: refuses a command line that names a denied path, where the policy asks for it. */
+bool arguments_are_checked(const abatis_policy *policy);
+int arguments_check(const abatis_policy *policy, const char *const *argv, const char *cwd, abatis_error *err);
 
 /* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings. */
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,

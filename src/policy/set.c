@@ -171,6 +171,16 @@ static int set_flag(const char *value, bool *out, bool is_meant_by_true, abatis_
         return 0;
 }
 
+static int set_argument_check(abatis_policy *policy, const char *value, abatis_error *err)
+{
+        bool is_checked;
+        int r = set_flag(value, &is_checked, true, err);
+
+        if (!r)
+                policy->argument_check = is_checked ? CHECK_ALWAYS : CHECK_NEVER;
+        return r;
+}
+
 static int set_variable(abatis_policy *policy, const char *value, abatis_error *err)
 {
         if (!*value || *value == '=')
@@ -196,7 +206,7 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
                         return error_set(err, ABATIS_E_INVALID, "processes outside can never be signalled");
                 return set_flag(setting->value, &(bool){ 0 }, true, err);
         case KEY_CHECK_ARGUMENTS:
-                return set_flag(setting->value, &policy->checks_arguments, true, err);
+                return set_argument_check(policy, setting->value, err);
         case KEY_PASS:
         case KEY_ENVIRONMENT_SET:
                 return set_variable(policy, setting->value, err);

@@ -184,8 +184,9 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
         case KEY_SIGNALS:
                 return; /* never */
         case KEY_CHECK_ARGUMENTS:
-                if (policy->checks_arguments)
-                        add_line(lines, key, "true", false, origin_of(policy, key, NULL));
+                if (policy->argument_check != CHECK_WITH_LIST)
+                        add_line(lines, key, policy->argument_check == CHECK_ALWAYS ? "true" : "false", false,
+                                 origin_of(policy, key, NULL));
                 return;
         case KEY_PASS:
         case KEY_ENVIRONMENT_SET:

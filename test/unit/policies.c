@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include "policies.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +128,41 @@ bool check_says(abatis_policy *policy, abatis_access access, const char *path)
         snprintf(check_text, sizeof(check_text), "%s", rule);
         free(rule);
         return allowed;
+}
+
+const char *make_program(const char *relative, const char *loader)
+{
+        struct {
+                Elf64_Ehdr header;
+                Elf64_Phdr segments[2];
+                char loader[512];
+        } image = { .header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+                                .e_type = ET_DYN,
+                                .e_phoff = sizeof(image.header),
+                                .e_phentsize = sizeof(image.segments[0]),
+                                .e_phnum = 2 },
+                    .segments = { { .p_type = PT_LOAD }, { .p_type = loader ? PT_INTERP : PT_GNU_STACK } } };
+        const char *path = make_file(relative, "");
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        if (loader) {
+                image.segments[1].p_offset = (Elf64_Off)((char *)image.loader - (char *)&image);
+                image.segments[1].p_filesz = strlen(loader) + 1;
+                snprintf(image.loader, sizeof(image.loader), "%s", loader);
+        }
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, &image, sizeof(image)), sizeof(image));
+        close(fd);
+        assert_int_equal(chmod(path, 0755), 0);
+        return path;
+}
+
+const char *make_script(const char *relative, const char *first_line)
+{
+        const char *path = make_file(relative, first_line);
+
+        assert_int_equal(chmod(path, 0755), 0);
+        return path;
 }
 
 static bool write_to(const char *path, const char *text)

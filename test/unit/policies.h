@@ -31,6 +31,10 @@ bool may(const abatis_policy *policy, abatis_access access, const char *path);
 bool check_says(abatis_policy *policy, abatis_access access, const char *path);
 extern char check_text[8192];
 
+/* Executable files: a small ELF header that names its loader, or none, and a script with this first line. */
+const char *make_program(const char *relative, const char *loader);
+const char *make_script(const char *relative, const char *first_line);
+
 /* Runs `ask` in a child that may mount what it likes, and gives what it returns; skips the test where a child cannot
  * have mounts of its own. `ask` may fail the test by returning anything else than expected. */
 int ask_with_own_mounts(int (*ask)(const void *argument), const void *argument);
