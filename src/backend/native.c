@@ -85,8 +85,8 @@ static void add_namespaces(struct native *native)
 
 static void miss_mounts(struct native *native)
 {
-        static const enum clause_kind kinds[] = { CLAUSE_READ, CLAUSE_WRITE,   CLAUSE_TMP,
-                                                  CLAUSE_IPC,  CLAUSE_DEVICES, CLAUSE_PRIVACY };
+        static const enum clause_kind kinds[] = { CLAUSE_READ,    CLAUSE_WRITE,   CLAUSE_TMP,     CLAUSE_IPC,
+                                                  CLAUSE_DEVICES, CLAUSE_PRIVACY, CLAUSE_COMMANDS };
         const char *why = native->host->namespaces == NAMESPACES_NONE
                                   ? native->host->namespaces_reason
                                   : "recursive read-only mounts need Linux 5.12";
@@ -110,6 +110,7 @@ static void add_world(struct native *native)
         plan_step(plan, PLAN_STAGE, NULL, 0);
         step = plan_step(plan, PLAN_READ_ONLY_WORLD, NULL, 0);
         plan_cover(plan, step, CLAUSE_WRITE, PLAN_NO_INDEX);
+        native_add_noexec(native);
         if (!policy->reads_all) {
                 step = plan_step(plan, PLAN_NEW_ROOT, NULL, 0);
                 plan_cover(plan, step, CLAUSE_READ, PLAN_NO_INDEX);
@@ -186,15 +187,16 @@ static void add_grants(struct native *native)
 {
         const abatis_policy *policy = native->policy;
         struct plan *plan = native->plan;
-        const unsigned all = GRANT_READ | GRANT_WRITE | GRANT_EXECUTE;
+        const unsigned read = GRANT_READ | (native_lists_commands(native) ? 0 : GRANT_EXECUTE);
+        const unsigned all = read | GRANT_WRITE;
 
         if (policy->reads_all)
-                plan_grant(plan, "/", GRANT_READ | GRANT_EXECUTE, false);
+                plan_grant(plan, "/", read, false);
         else if (native->has_mounts)
                 plan_grant(plan, "/", GRANT_READ, true);
         /* A right on "/" reaches the new /proc too; rights on its entries, as things are avoided, would miss it. */
         if (policy->reads_all && native->has_mounts && plan->avoided.count)
-                plan_grant(plan, "/proc", GRANT_READ | GRANT_EXECUTE, true);
+                plan_grant(plan, "/proc", read, true);
         if (policy->has_private_tmp && native->has_mounts)
                 plan_grant(plan, "/tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
@@ -210,11 +212,12 @@ static void add_grants(struct native *native)
                 if (rule->kind == RULE_WRITE)
                         plan_grant(plan, rule->facts.real, all, false);
                 else if (rule->kind == RULE_EXECUTE && !policy->reads_all)
-                        plan_grant(plan, rule->facts.real, GRANT_READ | GRANT_EXECUTE, false);
+                        plan_grant(plan, rule->facts.real, read, false);
                 else if (rule->kind == RULE_READ &&
                          (!policy->reads_all || native_is_in_private_tmp(native, rule->facts.real)))
                         plan_grant(plan, rule->facts.real, GRANT_READ, false);
         }
+        native_grant_startables(native);
 }
 
 static void add_landlock(struct native *native)
@@ -227,6 +230,7 @@ static void add_landlock(struct native *native)
                         plan, CLAUSE_WRITE, PLAN_NO_INDEX,
                         "Landlock is not available on this kernel, and named pipes can be written on read-only mounts");
                 plan_miss(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX, "Landlock is not available on this kernel");
+                plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 plan_miss(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 return;
         }
@@ -235,6 +239,7 @@ static void add_landlock(struct native *native)
         plan_cover(plan, step, CLAUSE_WRITE, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_READ, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_EXECUTE, PLAN_NO_INDEX);
+        plan_cover(plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         if (native->host->landlock_abi >= 6)
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
@@ -270,7 +275,7 @@ static void add_seccomp(struct native *native)
                 if (plan->clauses[i].kind == CLAUSE_EXCEPTION && !plan->clauses[i].reason)
                         plan_miss(plan, CLAUSE_EXCEPTION, plan->clauses[i].index,
                                   "this version has no exceptions to the network mode");
-        plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "this version has no list of allowed commands");
+        plan_cover(plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
         plan_miss(plan, CLAUSE_FORK, PLAN_NO_INDEX, "this version cannot forbid it");
 }
 
@@ -325,6 +330,8 @@ static void add_command_steps(struct native *native)
         plan_cover(plan, step, CLAUSE_PRIVILEGES, PLAN_NO_INDEX);
         add_landlock(native);
         add_seccomp(native);
+        if (arguments_are_checked(native->policy))
+                plan_cover(plan, plan_step(plan, PLAN_ARGUMENTS, NULL, 0), CLAUSE_ARGUMENTS, PLAN_NO_INDEX);
         step = plan_step(plan, PLAN_DESCRIPTORS, NULL, 0);
         plan_cover(plan, step, CLAUSE_DESCRIPTORS, PLAN_NO_INDEX);
         step = plan_step(plan, PLAN_ENVIRONMENT, NULL, 0);
@@ -350,7 +357,9 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
                         add_world(&native);
                         add_private_places(&native);
                         add_shown(&native);
+                        native_add_libraries(&native);
                         add_writable(&native);
+                        native_add_startables(&native);
                         native_add_holes(&native);
                         native_cover_unseen(&native, PLAN_NEW_ROOT);
                         native_cover_unseen(&native, PLAN_READ_ONLY_WORLD);

@@ -22,6 +22,13 @@ struct native {
 bool native_is_in_private_tmp(const struct native *native, const char *path);
 bool native_has_step(const struct native *native, enum plan_op op, const char *path);
 
+/* native_commands.c: what a list of commands adds at each stage; nothing when there is none. */
+bool native_lists_commands(const struct native *native);
+void native_add_noexec(struct native *native);
+void native_add_libraries(struct native *native);
+void native_add_startables(struct native *native);
+void native_grant_startables(struct native *native);
+
 /* native_holes.c: a step for each path that is denied or protected in a world that is open around it. */
 void native_add_holes(struct native *native);
 /* What needs no step of its own, because `op` holds it already. */

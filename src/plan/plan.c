@@ -56,6 +56,19 @@ static void add_exceptions(struct plan *plan, const char *key, const struct stri
                 add_clause(plan, CLAUSE_EXCEPTION, i, key, list->items[i]);
 }
 
+static void add_command_clauses(struct plan *plan, const abatis_policy *policy)
+{
+        OWN_TEXT struct text names = { 0 };
+
+        for (size_t i = 0; i < policy->commands.count; i++)
+                text_addf(&names, "%s%s", i ? ", " : "", policy->commands.items[i]);
+        plan->has_failed |= names.has_failed;
+        if (names.data)
+                add_clause(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "process.commands", names.data);
+        if (arguments_are_checked(policy))
+                add_clause(plan, CLAUSE_ARGUMENTS, PLAN_NO_INDEX, "process.check_arguments", "");
+}
+
 static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
 {
         if (!policy->reads_all)
@@ -77,9 +90,7 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         add_exceptions(plan, "network.connect", &policy->connect);
         add_exceptions(plan, "network.bind", &policy->bind);
         add_exceptions(plan, "network.unix", &policy->unix_sockets);
-        if (policy->commands.count)
-                add_clause(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "process.commands",
-                           policy->commands.items[0]);
+        add_command_clauses(plan, policy);
         if (policy->forbids_forks)
                 add_clause(plan, CLAUSE_FORK, PLAN_NO_INDEX, "process.fork", "false");
         add_clause(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX, "process.privacy", "");

@@ -24,6 +24,7 @@ enum clause_kind {
         CLAUSE_ABSTRACT,    /* other programs' abstract unix sockets are out of reach */
         CLAUSE_COMMANDS,    /* only listed commands run */
         CLAUSE_FORK,        /* no other process is started */
+        CLAUSE_ARGUMENTS,   /* no argument names a denied path */
         CLAUSE_PRIVACY,     /* processes outside are invisible and untouchable */
         CLAUSE_LIFETIME,    /* nothing outlives the job */
         CLAUSE_IPC,         /* shared memory, queues and semaphores are private */
@@ -49,6 +50,7 @@ enum plan_op {
         PLAN_MAP_IDS,
         PLAN_STAGE,           /* a small tmpfs that holds /tmp, /dev/shm and the masks */
         PLAN_READ_ONLY_WORLD, /* every mount: read-only, no setuid, no devices, private */
+        PLAN_NOEXEC,          /* every mount, the writable ones too: no file is code but what follows */
         PLAN_NEW_ROOT,
         PLAN_LINK,    /* path is a link to target in the new root */
         PLAN_SHOW,    /* path, read-only; value 1: not executable */
@@ -57,7 +59,10 @@ enum plan_op {
         PLAN_PRIVATE_SHM,
         PLAN_PRIVATE_TMP,
         PLAN_PROC,
+        PLAN_LIBRARIES, /* path, read-only: its files can be mapped as code */
         PLAN_WRITABLE,
+        PLAN_START,   /* path, read-only, can be started; value 1: a copy of it */
+        PLAN_LOADER,  /* path is a copy that programs are loaded with and that cannot be started */
         PLAN_PIN,     /* path cannot be renamed away, so what lies below stays where it is denied */
         PLAN_PROTECT, /* path read-only inside a writable tree */
         PLAN_HIDE,    /* path replaced by an empty mode-000 one; value is its enum path_kind */
@@ -68,6 +73,7 @@ enum plan_op {
         PLAN_PRIVILEGES,
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
+        PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
         PLAN_DEADLINE,
@@ -128,5 +134,9 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
 /* True when this machine can hold the default policy; wants the full probe. */
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);
+
+/* print_commands.c: what a list of commands means, file by file; nothing, or NULL, where there is no list. */
+void plan_add_commands_text(struct text *text, const abatis_policy *policy);
+struct json_t *plan_commands_to_json(const abatis_policy *policy);
 
 #endif

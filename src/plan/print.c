@@ -18,6 +18,7 @@ static const struct op_text {
         [PLAN_STAGE] = { "stage", "tmpfs", "a tmpfs for private directories and masks" },
         [PLAN_READ_ONLY_WORLD] = { "read-only-world", "recursive read-only mount",
                                    "every mount becomes read-only, nosuid, nodev and private" },
+        [PLAN_NOEXEC] = { "noexec", "noexec mounts", "no file of any mount is code, except as follows" },
         [PLAN_NEW_ROOT] = { "new-root", "new root", "an empty root; only what is shown next exists" },
         [PLAN_LINK] = { "link", "new root", "the same symbolic link in the new root" },
         [PLAN_SHOW] = { "show", "read-only bind mount", "readable" },
@@ -26,7 +27,10 @@ static const struct op_text {
         [PLAN_PRIVATE_SHM] = { "private-shm", "tmpfs", "an empty /dev/shm" },
         [PLAN_PRIVATE_TMP] = { "private-tmp", "tmpfs", "an empty /tmp that goes with the job" },
         [PLAN_PROC] = { "proc", "private read-only /proc", "a /proc that knows only the job's processes" },
+        [PLAN_LIBRARIES] = { "libraries", "read-only bind mount", "can be mapped as code" },
         [PLAN_WRITABLE] = { "writable", "bind mount", "writable" },
+        [PLAN_START] = { "start", "read-only bind mount", "can be started" },
+        [PLAN_LOADER] = { "loader", "loader that cannot be started", "loads programs, cannot be started" },
         [PLAN_PIN] = { "pin", "bind mount", "cannot be moved away" },
         [PLAN_PROTECT] = { "protect", "read-only bind mount", "readable, not writable" },
         [PLAN_HIDE] = { "hide", "mount mask (mode 000, read-only)", "neither readable nor writable" },
@@ -38,6 +42,7 @@ static const struct op_text {
                               "no capability, none to gain, securebits locked" },
         [PLAN_LANDLOCK] = { "landlock", "Landlock", "only granted paths; other processes out of reach" },
         [PLAN_SECCOMP] = { "seccomp", "seccomp filter", "system calls and socket families that are refused" },
+        [PLAN_ARGUMENTS] = { "arguments", "supervisor", "an argument that names a denied path is refused" },
         [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
         [PLAN_ENVIRONMENT] = { "environment", "environment filter",
                                "variables that look secret are left out" },
@@ -95,11 +100,11 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                                                 !!(grant->rights & GRANT_WRITE), "execute",
                                                 !!(grant->rights & GRANT_EXECUTE)));
         }
-        return json_to_text(json_pack("{s:s, s:o, s:s, s:s, s:i, s:o, s:o, s:o}", "preset", policy->preset,
-                                      "workspace", json_from_string(policy->workspace), "backend",
-                                      plan->backend, "kernel", host->kernel, "landlock_abi",
+        return json_to_text(json_pack("{s:s, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "preset",
+                                      policy->preset, "workspace", json_from_string(policy->workspace),
+                                      "backend", plan->backend, "kernel", host->kernel, "landlock_abi",
                                       host->landlock_abi, "clauses", clauses, "steps", steps, "landlock",
-                                      grants),
+                                      grants, "commands", plan_commands_to_json(policy)),
                             JSON_INDENT(2), out, err);
 }
 
@@ -158,6 +163,7 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
         }
         for (size_t i = 0; i < plan->avoided.count; i++)
                 text_addf(&text, "  ---- %s, whatever appears there\n", plan->avoided.items[i]);
+        plan_add_commands_text(&text, policy);
         return text_take(&text, out, err);
 }
 

@@ -15,10 +15,11 @@ enum init_op {
         INIT_STAGE,       /* tmpfs at path */
         INIT_MAKE_DIR,    /* path, relative to the stage; value: mode */
         INIT_MAKE_FILE,   /* path, relative to the stage; value: mode */
+        INIT_MAKE_COPY,   /* path, relative to the stage: a program of `value` bytes at target */
         INIT_MAKE_LINK,   /* path, relative to the stage, to target */
         INIT_GRAB,        /* slot: a detached copy of the tree at path; value: mount attributes to add */
         INIT_GRAB_NODE,   /* slot: the same of a device node, if the host has it */
-        INIT_GRAB_STAGED, /* slot: the same of path, relative to the stage */
+        INIT_GRAB_STAGED, /* slot: the same of path, relative to the stage; value: likewise */
         INIT_START,       /* the command starts its own steps beside init's */
         INIT_READ_ONLY,   /* every mount gets the attributes in value */
         INIT_PLACE,       /* what is in the slot appears at path */

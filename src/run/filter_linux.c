@@ -417,24 +417,26 @@ static void emit_verdicts(struct builder *builder)
 }
 
 /* Neighbours with the same verdict share a range. */
-static size_t make_ranges(struct range *ranges)
+static size_t make_ranges(struct range *ranges, bool has_memory_files)
 {
         unsigned char verdicts[LAST_KNOWN + 2] = { ALLOW };
         size_t count = 0;
 
         for (size_t i = 0; i < ENTRY_COUNT; i++)
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
+        if (!has_memory_files)
+                verdicts[SYS_memfd_create] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)
                 if (!number || verdicts[number] != verdicts[number - 1])
                         ranges[count++] = (struct range){ number, (enum verdict)verdicts[number] };
         return count;
 }
 
-int filter_build(enum network_mode network, struct filter *filter, abatis_error *err)
+int filter_build(enum network_mode network, bool has_memory_files, struct filter *filter, abatis_error *err)
 {
         struct builder builder;
-        struct range ranges[2 * ENTRY_COUNT + 1];
-        size_t count = make_ranges(ranges);
+        struct range ranges[2 * ENTRY_COUNT + 3];
+        size_t count = make_ranges(ranges, has_memory_files);
 
         /* Not all of it: the list of jumps is long. */
         builder.filter = filter;

@@ -14,7 +14,8 @@ struct filter {
         size_t length;
 };
 
-/* Fails only if the program outgrows FILTER_MAX. */
-int filter_build(enum network_mode network, struct filter *filter, abatis_error *err);
+/* Fails only if the program outgrows FILTER_MAX. Files in memory, which no mount and no Landlock rule covers, can be
+ * started like any program. */
+int filter_build(enum network_mode network, bool has_memory_files, struct filter *filter, abatis_error *err);
 
 #endif

@@ -123,6 +123,8 @@ static int prepare_command(struct job *job, abatis_error *err)
         if (!r)
                 r = program_find(options->argv[0], envp, &job->program, err);
         if (!r)
+                r = commands_check(policy, job->program, err);
+        if (!r)
                 r = copy_arguments(job, options->argv, envp, err);
         if (r < 0)
                 return r;
@@ -137,7 +139,7 @@ static int prepare_command(struct job *job, abatis_error *err)
         job->child.program = job->program;
         job->child.cwd = job->cwd ? job->cwd : policy->workspace;
         job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
-        return 0;
+        return arguments_check(policy, options->argv, job->child.cwd, err);
 }
 
 static int watch(struct job *job, int fd, enum source source, abatis_error *err)

@@ -25,6 +25,7 @@ struct opener {
         const char *root;         /* "" or, with a new root, its place on the stage */
         enum plan_op plan_op;     /* of the step being translated */
         bool has_shm, has_queues; /* the host has a directory for them */
+        uint64_t noexec;          /* the attribute, where nothing but what is listed is code; else 0 */
         unsigned tmp_slot, shm_slot, node_slot, tree_slot; /* tree_slot: of the next tree to put back */
         bool has_failed;
         struct init_step dropped_init; /* written to after a failure, never read */
@@ -207,6 +208,29 @@ static bool shows_host_queues(const struct opener *opener)
         return !*opener->root && opener->has_queues;
 }
 
+/* The name of a copy on the stage. */
+static const char *copy_name(struct opener *opener, size_t number)
+{
+        char digits[24];
+
+        snprintf(digits, sizeof(digits), "%zu", number);
+        return keep(opener, "copy", digits);
+}
+
+static void make_copies(struct opener *opener)
+{
+        const struct copies *copies = &opener->resources->copies;
+
+        opener->plan_op = PLAN_LOADER;
+        for (size_t i = 0; i < copies->count; i++) {
+                struct init_step *step = init_step(opener, INIT_MAKE_COPY, copy_name(opener, i));
+
+                step->target = (const char *)copies->items[i].bytes;
+                step->value = copies->items[i].length;
+        }
+        opener->plan_op = PLAN_STAGE;
+}
+
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
 static void fill_stage(struct opener *opener)
 {
@@ -216,6 +240,7 @@ static void fill_stage(struct opener *opener)
         init_step(opener, INIT_MAKE_DIR, "d");
         init_step(opener, INIT_MAKE_FILE, "f");
         make_device_points(opener);
+        make_copies(opener);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 const struct step *step = &opener->plan->steps[i];
 
@@ -242,12 +267,23 @@ static struct init_step *grab(struct opener *opener, enum init_op op, const char
         return step;
 }
 
+static unsigned grab_private(struct opener *opener, const char *name)
+{
+        struct init_step *step = grab(opener, INIT_GRAB_STAGED, name);
+
+        step->value = opener->noexec;
+        return step->slot;
+}
+
 /* Trees are copied while they are still what the host made them, and put back over the read-only world: first those of
  * every plan, then its own in their order. */
 static void grab_trees(struct opener *opener)
 {
-        opener->tmp_slot = grab(opener, INIT_GRAB_STAGED, "tmp")->slot;
-        opener->shm_slot = grab(opener, INIT_GRAB_STAGED, "shm")->slot;
+        const uint64_t read_only = ATTR_NOSUID | ATTR_NODEV | ATTR_RDONLY;
+        size_t copies = 0;
+
+        opener->tmp_slot = grab_private(opener, "tmp");
+        opener->shm_slot = grab_private(opener, "shm");
         opener->node_slot = opener->resources->slot_count;
         opener->plan_op = PLAN_DEVICES;
         for (size_t i = 0; i < COUNT(device_nodes); i++)
@@ -260,10 +296,15 @@ static void grab_trees(struct opener *opener)
 
                 opener->plan_op = step->op;
                 if (step->op == PLAN_WRITABLE)
-                        grab(opener, INIT_GRAB, step->path)->value = ATTR_NOSUID | ATTR_NODEV;
+                        grab(opener, INIT_GRAB, step->path)->value =
+                                ATTR_NOSUID | ATTR_NODEV | opener->noexec;
                 else if (step->op == PLAN_SHOW)
                         grab(opener, INIT_GRAB, step->path)->value =
-                                ATTR_NOSUID | ATTR_NODEV | ATTR_RDONLY | (step->value ? ATTR_NOEXEC : 0);
+                                read_only | opener->noexec | (step->value ? ATTR_NOEXEC : 0);
+                else if (copies_are_for(step))
+                        grab(opener, INIT_GRAB_STAGED, copy_name(opener, copies++))->value = read_only;
+                else if (step->op == PLAN_LIBRARIES || step->op == PLAN_START)
+                        grab(opener, INIT_GRAB, step->path)->value = read_only;
         }
 }
 
@@ -347,8 +388,10 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_SESSION:
         case PLAN_PRIVILEGES:
         case PLAN_READ_ONLY_WORLD:
+        case PLAN_NOEXEC:
         case PLAN_LINK:
         case PLAN_LIMIT:
+        case PLAN_ARGUMENTS:
         case PLAN_ENVIRONMENT:
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
@@ -357,7 +400,10 @@ static void translate(struct opener *opener, const struct step *step)
                 init_step(opener, INIT_COVER, opener->root)->target = "root";
                 return;
         case PLAN_SHOW:
+        case PLAN_LIBRARIES:
         case PLAN_WRITABLE:
+        case PLAN_START:
+        case PLAN_LOADER:
                 place(opener, step->path, opener->tree_slot++);
                 return;
         case PLAN_DEVICES:
@@ -434,12 +480,14 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 opener->has_queues = kind_of("/dev/mqueue") == PATH_DIRECTORY;
                 if (has_op(opener->plan, PLAN_NEW_ROOT))
                         opener->root = keep(opener, stage, "/root");
+                opener->noexec = has_op(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;
                 opener->plan_op = PLAN_STAGE;
                 init_step(opener, INIT_STAGE, stage);
                 fill_stage(opener);
                 grab_trees(opener);
                 opener->plan_op = PLAN_READ_ONLY_WORLD;
-                init_step(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
+                init_step(opener, INIT_READ_ONLY, NULL)->value =
+                        ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV | opener->noexec;
         }
         opener->plan_op = PLAN_DESCRIPTORS;
         command_step(opener, COMMAND_STDIO);
@@ -464,9 +512,11 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         if (!resources)
                 return error_memory(err);
         resources->host = host;
-        r = make_steps(&opener, err);
+        r = copies_read(plan, &resources->copies, err);
         if (!r)
-                r = filter_build(policy->network, &resources->filter, err);
+                r = make_steps(&opener, err);
+        if (!r)
+                r = filter_build(policy->network, !policy->commands.count, &resources->filter, err);
         if (!r && has_op(plan, PLAN_LANDLOCK))
                 r = grants_make(plan, policy, host, resources, err);
         if (r < 0) {
@@ -494,5 +544,6 @@ void resources_free(struct resources *resources)
         free(resources->init_steps);
         free(resources->command_steps);
         strings_done(&resources->strings);
+        copies_done(&resources->copies);
         free(resources);
 }

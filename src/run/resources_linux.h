@@ -3,6 +3,7 @@
 #define RUN_RESOURCES_LINUX_H
 
 #include "run/child_linux.h"
+#include "run/copies_linux.h"
 #include "run/filter_linux.h"
 #include "run/run.h"
 
@@ -16,6 +17,7 @@ struct resources {
         unsigned slot_count;
         const abatis_host *host; /* borrowed from the sandbox */
         struct strings strings;  /* owned: paths made here that the steps borrow */
+        struct copies copies;    /* owned */
         struct filter filter;
 };
 

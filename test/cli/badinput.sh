@@ -346,7 +346,6 @@ test_what_cannot_be_enforced_is_refused_by_name_unless_best_effort() {
         refused_by_name network.connect --connect example.org:443
         refused_by_name network.bind --bind 8080
         refused_by_name network.unix --unix /run/some.sock
-        refused_by_name commands --command git
         refused_by_name memory --memory 512MiB
         refused_by_name cpu --cpu 10s
         if is_root; then refused_by_name processes --processes 50; fi

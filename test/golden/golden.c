@@ -106,9 +106,44 @@ static const struct wish {
             { "network.connect", "api.example.org:443" },
             { "network.bind", "8080" },
             { "network.unix", "/run/postgresql/.s.PGSQL.5432" },
-            { "process.commands", "git" },
             { "limits.memory", "512MiB" },
             { "limits.cpu", "10s" } } },
+        { "commands",
+          NULL,
+          "dev",
+          "home/u/plain",
+          NULL,
+          NULL,
+          { { "process.commands", "@bin/tool" }, { "process.commands", "@usr/bin/script" } } },
+        { "commands-strict",
+          "linux-6.18-user",
+          "strict",
+          "home/u/plain",
+          NULL,
+          NULL,
+          { { "process.commands", "@bin/tool" },
+            { "process.commands", "@home/u/other/tool" },
+            { "filesystem.read", "@home/u/other/kept" },
+            { "filesystem.execute", "@home/u/elsewhere" } } },
+        { "commands-in-the-workspace",
+          "linux-6.18-user",
+          "dev",
+          "home/u/plain",
+          NULL,
+          NULL,
+          { { "process.commands", "@home/u/plain/bin/tool" },
+            { "process.commands", "@home/u/plain/bin/linked" },
+            { "filesystem.write", "@home/u/elsewhere/inside" },
+            { "filesystem.execute", "@home/u/elsewhere" },
+            { "filesystem.deny", "@usr/lib/secret" },
+            { "process.check_arguments", "false" } } },
+        { "check-arguments",
+          "linux-6.18-user",
+          "dev",
+          "home/u/plain",
+          NULL,
+          NULL,
+          { { "process.check_arguments", "true" } } },
         { "deny-and-protect-deep",
           "linux-6.18-user",
           "dev",
@@ -194,6 +229,7 @@ static const struct wish {
 /* ---- the world ------------------------------------------------------------------------------------------ */
 
 static char *tmp_root; /* owned: the scratch directory below /tmp */
+static char script_line[512];
 
 static const char *place(const char *relative)
 {
@@ -203,6 +239,20 @@ static const char *place(const char *relative)
                 return at("%s", relative);
         snprintf(path, sizeof(path), "%s/%s", tmp_root, relative + 4);
         return path;
+}
+
+static void make_programs(void)
+{
+        const char *loader = make_program("usr/lib/ld-test.so.1", NULL);
+
+        make_program("usr/bin/tool", loader);
+        make_program("usr/bin/interpreter", loader);
+        snprintf(script_line, sizeof(script_line), "#!%s -x\n", at("usr/bin/interpreter"));
+        make_script("usr/bin/script", script_line);
+        make_script("home/u/plain/bin/tool", script_line);
+        make_program("home/u/other/tool", loader);
+        make_program("home/u/plain/bin/linked", loader);
+        assert_int_equal(link(at("home/u/plain/bin/linked"), at("home/u/plain/bin/another-name")), 0);
 }
 
 static int make_world(void **state)
@@ -227,7 +277,8 @@ static int make_world(void **state)
                                              "agent/data/x",
                                              "agent/config.toml",
                                              "outside.toml",
-                                             "usr/bin/tool",
+                                             "usr/lib/libx.so",
+                                             "usr/lib/secret",
                                              "etc/passwd" };
         char template[] = "/tmp/abatis-golden.XXXXXX", text[512];
         static const char *const tmp_dirs[] = { "ws", "ws/secret", "shown", "hidden" };
@@ -237,6 +288,7 @@ static int make_world(void **state)
         for (size_t i = 0; i < COUNT(files); i++)
                 make_file(files[i], "");
         make_link("bin", "usr/bin");
+        make_programs();
         make_link("home/u/plain/link", "a/docs");
         make_link("home/u/fixed", "other/secret");
         snprintf(text, sizeof(text), "gitdir: %s\n", at("home/u/main/.git/worktrees/wt"));
@@ -294,7 +346,7 @@ static void make_independent(abatis_policy *policy)
 
 static void add_stand_in(abatis_policy *policy, enum rule_kind kind, const char *relative)
 {
-        assert_int_equal(policy_add_rule(policy, kind, at("%s", relative), "stand-in", NULL), 0);
+        assert_int_equal(policy_add_rule(policy, kind, at("%s", relative), "preset stand-in", NULL), 0);
 }
 
 static void apply_settings(abatis_policy *policy, const struct wish *wish)
@@ -304,6 +356,23 @@ static void apply_settings(abatis_policy *policy, const struct wish *wish)
 
                 set(policy, wish->settings[i][0], *value == '@' ? place(value + 1) : value);
         }
+}
+
+/* Where this machine keeps its libraries is no matter of the policy either. */
+static void resolve_commands(abatis_policy *policy)
+{
+        struct strings *libraries = &policy->libraries;
+        abatis_error err;
+        size_t kept = 0;
+
+        if (commands_resolve(policy, &err) < 0)
+                fail_msg("%s", err.message);
+        for (size_t i = 0; i < libraries->count; i++)
+                if (path_is_below(libraries->items[i], at("%s", "")))
+                        libraries->items[kept++] = libraries->items[i];
+                else
+                        free(libraries->items[i]);
+        libraries->count = kept;
 }
 
 static abatis_policy *make_policy(const struct wish *wish)
@@ -330,6 +399,7 @@ static abatis_policy *make_policy(const struct wish *wish)
                 add_stand_in(policy, RULE_PROTECT, "etc");
         }
         apply_settings(policy, wish);
+        resolve_commands(policy);
         return policy;
 }
 

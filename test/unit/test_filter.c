@@ -128,14 +128,19 @@ static int fill_wanted(void **state)
 
 static struct filter filter;
 
-static void build(enum network_mode mode)
+static void build_with(enum network_mode mode, bool has_memory_files)
 {
         abatis_error err = { .message = "" };
 
         memset(&filter, 0xee, sizeof(filter));
-        if (filter_build(mode, &filter, &err) < 0)
+        if (filter_build(mode, has_memory_files, &filter, &err) < 0)
                 fail_msg("%s", err.message);
         assert_true(filter.length > 0 && filter.length <= FILTER_MAX);
+}
+
+static void build(enum network_mode mode)
+{
+        build_with(mode, true);
 }
 
 static uint32_t ask_number(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -188,6 +193,29 @@ static void every_number_gets_what_its_name_deserves(void **state)
                                  answer, wanted[number]);
                 }
         }
+}
+
+static void without_files_in_memory_nothing_else_changes(void **state)
+{
+        int memfd = number_of("memfd_create");
+
+        (void)state;
+        assert_true(memfd > 0);
+        for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+                for (int number = 0; number <= LAST_TRIED; number++) {
+                        uint32_t before, after;
+
+                        build_with(modes[i], true);
+                        before = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
+                        build_with(modes[i], false);
+                        after = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
+                        if (number == memfd) {
+                                assert_int_equal(before, SECCOMP_RET_ALLOW);
+                                assert_int_equal(after, SECCOMP_RET_ERRNO | ENOSYS);
+                        } else {
+                                assert_int_equal(before, after);
+                        }
+                }
 }
 
 /* A name in the table that the oracle does not know anywhere is a slip of the pen, and would test nothing. */
@@ -537,6 +565,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_name_in_the_table_exists),
+                cmocka_unit_test(without_files_in_memory_nothing_else_changes),
                 cmocka_unit_test(every_number_gets_what_its_name_deserves),
                 cmocka_unit_test(arguments_do_not_change_a_verdict_that_is_not_about_them),
                 cmocka_unit_test(numbers_beyond_the_known_do_not_exist),

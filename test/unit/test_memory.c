@@ -103,7 +103,7 @@ static const abatis_host host = { .kernel = "6.18.0",
 
 /* Made before anything may fail. */
 static struct {
-        const char *workspace, *data, *config, *denied, *protected, *link, *asked;
+        const char *workspace, *data, *config, *denied, *protected, *link, *asked, *listed;
 } paths;
 
 /* From nothing to a printed plan; *out is owned by the caller on success. */
@@ -129,6 +129,8 @@ static int make_and_explain(const char *preset, abatis_format format, char **out
                 r = abatis_policy_set(policy, "environment.pass", "CI=1", err);
         if (!r)
                 r = abatis_policy_set(policy, "limits.timeout", "1s", err);
+        if (!r)
+                r = abatis_policy_set(policy, "process.commands", paths.listed, err);
         if (!r)
                 r = abatis_explain(policy, &host, &sandbox, format, out, err);
         abatis_policy_free(policy);
@@ -160,6 +162,7 @@ static void make_world(void)
         paths.protected = at("ws/a");
         paths.link = at("link");
         paths.asked = at("link/.ssh/id");
+        paths.listed = make_script("ws/script", "#!/usr/bin/env sh\n");
 }
 
 static void assert_survives_every_failure(const char *preset, abatis_format format)
@@ -311,6 +314,49 @@ static void a_program_is_found_or_memory_is_short(void **state)
         }
 }
 
+static void arguments_are_refused_or_memory_is_short(void **state)
+{
+        const char *const argv[] = { "cat", "--file=~/.ssh/id", NULL };
+        abatis_policy *policy;
+
+        (void)state;
+        make_world();
+        policy = new_policy("dev");
+        set(policy, "process.check_arguments", "true");
+        for (long n = 1;; n++) {
+                int r;
+
+                has_failed = false;
+                countdown = n;
+                r = arguments_check(policy, argv, paths.workspace, NULL);
+                countdown = 0;
+                assert_int_equal(r, has_failed ? ABATIS_E_MEMORY : ABATIS_E_INVALID);
+                if (!has_failed)
+                        break;
+        }
+        abatis_policy_free(policy);
+}
+
+static void a_program_is_found_or_memory_is_short(void **state)
+{
+        static const char *const envp[] = { "PATH=/nowhere:/usr/bin:/bin", NULL };
+
+        (void)state;
+        for (long n = 1;; n++) {
+                char *found = NULL;
+                int r;
+
+                has_failed = false;
+                countdown = n;
+                r = program_find("sh", envp, &found, NULL);
+                countdown = 0;
+                assert_int_equal(r, has_failed ? ABATIS_E_MEMORY : 0);
+                free(found);
+                if (!has_failed)
+                        break;
+        }
+}
+
 static void a_toml_document_is_read_whole_or_memory_is_short(void **state)
 {
         static const char text[] = "a.\"b\" = [1, -2.5, \"x\", 'y', 2024-01-02 03:04:05, { c = true }]\n"
@@ -350,6 +396,7 @@ int main(void)
                 POLICY_TEST(printing_json_survives_every_failed_allocation),
                 POLICY_TEST(a_check_answers_right_or_not_at_all),
                 POLICY_TEST(a_pattern_is_there_or_memory_is_short),
+                POLICY_TEST(arguments_are_refused_or_memory_is_short),
                 cmocka_unit_test(a_program_is_found_or_memory_is_short),
                 cmocka_unit_test(a_toml_document_is_read_whole_or_memory_is_short),
         };

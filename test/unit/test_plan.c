@@ -26,6 +26,7 @@ static abatis_policy *policy_with_everything(void)
         set(policy, "network.bind", "8080");
         set(policy, "network.unix", "/run/socket");
         set(policy, "process.commands", "git");
+        set(policy, "process.commands", "sh");
         set(policy, "limits.timeout", "1s");
         set(policy, "limits.output", "1K");
         set(policy, "limits.open_files", "9");
@@ -77,7 +78,8 @@ static void everything_that_was_promised_is_a_clause(void **state)
                                              "network.connect example.org:443",
                                              "network.bind 8080",
                                              "network.unix /run/socket",
-                                             "process.commands git",
+                                             "process.commands git, sh",
+                                             "process.check_arguments",
                                              "process.privacy",
                                              "process.lifetime",
                                              "process.ipc",
@@ -307,10 +309,9 @@ static int compile_with(const abatis_host *host, const char *preset, const char 
 static void what_this_version_cannot_do_is_refused_by_name(void **state)
 {
         static const char *const cases[][2] = {
-                { "network.mode", "list" },    { "network.connect", "example.org:443" },
-                { "network.bind", "8080" },    { "network.unix", "/run/x" },
-                { "process.commands", "git" }, { "limits.memory", "1M" },
-                { "limits.cpu", "1s" }
+                { "network.mode", "list" }, { "network.connect", "example.org:443" },
+                { "network.bind", "8080" }, { "network.unix", "/run/x" },
+                { "limits.memory", "1M" },  { "limits.cpu", "1s" }
         };
 
         (void)state;
