@@ -8,11 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/own.h"
 
 static const char *const names[] = { "stdin", "stdout", "stderr" };
 
@@ -55,7 +58,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
 
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
-        stdio->is_far_reaching[index] = false;
+        stdio->is_far_reaching[index] = stdio->is_nameless[index] = false;
         if (given < 0 || fstat(given, &status) < 0) {
                 given = stdio->ends[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
                 if (given < 0)
@@ -69,6 +72,9 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 stdio->is_far_reaching[index] = is_far_reaching(given);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
                 r = find_path(given, &stdio->paths[index], err);
+        } else if (S_ISREG(status.st_mode)) {
+                stdio->is_nameless[index] = true;
+                stdio->devices[index] = status.st_dev;
         }
         stdio->fds[index] = given;
         return r;
@@ -89,6 +95,16 @@ static int check_file(struct stdio *stdio, int index, const abatis_policy *polic
         return 0;
 }
 
+/* All files in memory lie on the kernel's one device for them. Where none can be made to compare with, each nameless
+ * file could be one. */
+static bool is_memory_file(dev_t device)
+{
+        OWN_FD int fd = (int)syscall(SYS_memfd_create, "", MFD_CLOEXEC);
+        struct stat status;
+
+        return fd < 0 || fstat(fd, &status) < 0 || status.st_dev == device;
+}
+
 int stdio_check(struct stdio *stdio, const abatis_policy *policy, abatis_error *err)
 {
         for (int i = 0; i < 3; i++) {
@@ -101,6 +117,12 @@ int stdio_check(struct stdio *stdio, const abatis_policy *policy, abatis_error *
                                 names[i], network_mode_name(policy->network));
                 else if (stdio->paths[i])
                         r = check_file(stdio, i, policy, err);
+                else if (stdio->is_nameless[i] && policy->commands.count && is_memory_file(stdio->devices[i]))
+                        r = error_set(
+                                err, ABATIS_E_INVALID,
+                                "%s is a file in memory, which no list of commands keeps from being started; "
+                                "give the command a pipe",
+                                names[i]);
                 if (r < 0)
                         return r;
         }

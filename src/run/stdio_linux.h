@@ -3,6 +3,7 @@
 #define RUN_STDIO_LINUX_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "policy/policy.h"
 
@@ -12,6 +13,8 @@ struct stdio {
         /* What they were when they were chosen, which is what the command gets, whatever becomes of the numbers. */
         char *paths[3];          /* owned: of a file that was opened for reading only, or NULL */
         bool is_far_reaching[3]; /* a socket that can be aimed at anybody */
+        bool is_nameless[3];     /* a file without a path: deleted, or one that never had any */
+        dev_t devices[3];        /* that nameless files lie on */
         bool is_reopened[3];     /* the command opens `paths` again, through its own mounts */
 };
 
