@@ -32,7 +32,8 @@ static void add_block(uint32_t state[8], const unsigned char *block)
         for (int i = 16; i < 64; i++) {
                 uint32_t first = words[i - 15], second = words[i - 2];
 
-                words[i] = words[i - 16] + words[i - 7] + (rotate(first, 7) ^ rotate(first, 18) ^ first >> 3) +
+                words[i] = words[i - 16] + words[i - 7] +
+                           (rotate(first, 7) ^ rotate(first, 18) ^ first >> 3) +
                            (rotate(second, 17) ^ rotate(second, 19) ^ second >> 10);
         }
         memcpy(a, state, sizeof(a));

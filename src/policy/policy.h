@@ -79,7 +79,7 @@ struct abatis_policy {
         size_t startable_count;
         struct strings libraries; /* with a list: directories whose files can be mapped as code; real */
         enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
-        struct strings environment;                 /* NAME (passed although it looks secret) or NAME=VALUE */
+        struct strings environment;        /* NAME (passed although it looks secret) or NAME=VALUE */
         struct strings environment_denied; /* names, with * for any characters, that are never passed */
         bool passes_named_only;            /* of the environment, nothing but what `environment` names */
         bool forbids_forks;

@@ -337,26 +337,6 @@ static void arguments_are_refused_or_memory_is_short(void **state)
         abatis_policy_free(policy);
 }
 
-static void a_program_is_found_or_memory_is_short(void **state)
-{
-        static const char *const envp[] = { "PATH=/nowhere:/usr/bin:/bin", NULL };
-
-        (void)state;
-        for (long n = 1;; n++) {
-                char *found = NULL;
-                int r;
-
-                has_failed = false;
-                countdown = n;
-                r = program_find("sh", envp, &found, NULL);
-                countdown = 0;
-                assert_int_equal(r, has_failed ? ABATIS_E_MEMORY : 0);
-                free(found);
-                if (!has_failed)
-                        break;
-        }
-}
-
 static void a_toml_document_is_read_whole_or_memory_is_short(void **state)
 {
         static const char text[] = "a.\"b\" = [1, -2.5, \"x\", 'y', 2024-01-02 03:04:05, { c = true }]\n"

@@ -94,7 +94,7 @@ static void assert_set_fails(abatis_policy *policy, const char *key, const char 
 static void a_path_that_cannot_be_a_rule_is_refused(void **state)
 {
         static const char *const names[] = { "filesystem.read", "filesystem.write", "filesystem.execute",
-                                            "filesystem.deny", "filesystem.protect" };
+                                             "filesystem.deny", "filesystem.protect" };
         abatis_policy *policy = new_policy("dev");
 
         (void)state;
@@ -422,7 +422,7 @@ static void patterns_can_be_left_out_of_a_decision(void **state)
 static void deny_beats_protect_beats_write_beats_read(void **state)
 {
         static const char *const names[] = { "filesystem.read", "filesystem.write", "filesystem.execute",
-                                            "filesystem.deny", "filesystem.protect" };
+                                             "filesystem.deny", "filesystem.protect" };
 
         (void)state;
         make_file("p/f", "");
