@@ -58,8 +58,9 @@ typedef enum abatis_format { ABATIS_TEXT, ABATIS_JSON } abatis_format;
 typedef struct abatis_policy abatis_policy;
 
 typedef struct abatis_policy_options {
-        size_t size;           /* sizeof(abatis_policy_options) */
-        const char *preset;    /* a preset ("dev", "tool", "mcp", "strict", "guard") or a profile; NULL is what the files
+        size_t size; /* sizeof(abatis_policy_options) */
+        const char *
+                preset; /* a preset ("dev", "tool", "mcp", "strict", "guard") or a profile; NULL is what the files
                                   extend, or "dev" */
         const char *workspace; /* the directory the command works in; NULL is the working directory */
         const char *data;      /* the agent's own data directory, or NULL */
@@ -71,10 +72,13 @@ typedef struct abatis_policy_options {
 } abatis_policy_options;
 
 enum {
-        ABATIS_LAYER_SYSTEM = 1,  /* /etc/abatis/policy.yaml, a ceiling */
-        ABATIS_LAYER_USER = 2,    /* $XDG_CONFIG_HOME/abatis/policy.yaml */
-        ABATIS_LAYER_PROJECT = 4, /* the nearest .abatis.yaml of the workspace's repository; may only narrow until trusted */
-        ABATIS_LAYERS_ALL = 7
+        ABATIS_LAYER_SYSTEM = 1, /* /etc/abatis/policy.yaml, a ceiling */
+        ABATIS_LAYER_USER = 2,   /* $XDG_CONFIG_HOME/abatis/policy.yaml */
+        ABATIS_LAYER_PROJECT =
+                4, /* the nearest .abatis.yaml of the workspace's repository; may only narrow until trusted */
+        ABATIS_LAYERS_ALL = 7,
+        ABATIS_MAKE_PLACES =
+                8 /* make the private directories that a shipped profile keeps for what runs inside */
 };
 
 ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,
@@ -94,7 +98,8 @@ ABATIS_API int abatis_policy_check(abatis_policy *policy, abatis_access access, 
                                    int *allowed, char **rule, abatis_error *err);
 
 /* The policy as a file of its own would say it, each line with where it came from. */
-ABATIS_API int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out, abatis_error *err);
+ABATIS_API int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out,
+                                   abatis_error *err);
 /* What is wrong with a policy that is valid: one line each, with the reason; *count says how many. */
 ABATIS_API int abatis_policy_lint(abatis_policy *policy, char **out, int *count, abatis_error *err);
 /* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. */

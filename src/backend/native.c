@@ -187,8 +187,9 @@ static void add_grants(struct native *native)
 {
         const abatis_policy *policy = native->policy;
         struct plan *plan = native->plan;
-        const unsigned read = GRANT_READ | (native_lists_commands(native) ? 0 : GRANT_EXECUTE);
-        const unsigned all = read | GRANT_WRITE;
+        const unsigned execute = native_lists_commands(native) ? 0 : GRANT_EXECUTE;
+        const unsigned read = GRANT_READ | (policy->executes_all ? execute : 0);
+        const unsigned all = GRANT_READ | GRANT_WRITE | execute;
 
         if (policy->reads_all)
                 plan_grant(plan, "/", read, false);
@@ -211,11 +212,11 @@ static void add_grants(struct native *native)
                         continue;
                 if (rule->kind == RULE_WRITE)
                         plan_grant(plan, rule->facts.real, all, false);
-                else if (rule->kind == RULE_EXECUTE && !policy->reads_all)
-                        plan_grant(plan, rule->facts.real, read, false);
+                else if (rule->kind == RULE_EXECUTE && !(policy->reads_all && policy->executes_all))
+                        plan_grant(plan, rule->facts.real, GRANT_READ | execute, false);
                 else if (rule->kind == RULE_READ &&
                          (!policy->reads_all || native_is_in_private_tmp(native, rule->facts.real)))
-                        plan_grant(plan, rule->facts.real, GRANT_READ, false);
+                        plan_grant(plan, rule->facts.real, read, false);
         }
         native_grant_startables(native);
 }
@@ -224,6 +225,12 @@ static void add_landlock(struct native *native)
 {
         struct plan *plan = native->plan;
         size_t step;
+
+        /* The loader maps whatever can be read, and only a mount says which files are no code. */
+        if (native->policy->reads_all && !native_lists_commands(native))
+                plan_miss(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX,
+                          "where everything can be read, a program's loader can start everything; give "
+                          "filesystem.read a list too, or list process.commands");
 
         if (!native->has_landlock) {
                 plan_miss(

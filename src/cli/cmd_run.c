@@ -186,8 +186,10 @@ int cmd_run(char **argv)
 
         if (!r && flags.wants_help)
                 printf("%s%s", help, flags_policy_help);
-        else if (!r)
+        else if (!r) {
+                flags.policy.layers |= ABATIS_MAKE_PLACES;
                 r = run_with_flags(&flags);
+        }
         flags_done(&flags);
         return r;
 }

@@ -100,11 +100,12 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                                                 !!(grant->rights & GRANT_WRITE), "execute",
                                                 !!(grant->rights & GRANT_EXECUTE)));
         }
-        return json_to_text(json_pack("{s:s, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "preset",
-                                      policy->preset, "workspace", json_from_string(policy->workspace),
-                                      "backend", plan->backend, "kernel", host->kernel, "landlock_abi",
-                                      host->landlock_abi, "clauses", clauses, "steps", steps, "landlock",
-                                      grants, "commands", plan_commands_to_json(policy)),
+        return json_to_text(json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "preset",
+                                      json_from_string(policy->preset), "workspace",
+                                      json_from_string(policy->workspace), "backend", plan->backend, "kernel",
+                                      host->kernel, "landlock_abi", host->landlock_abi, "clauses", clauses,
+                                      "steps", steps, "landlock", grants, "commands",
+                                      plan_commands_to_json(policy)),
                             JSON_INDENT(2), out, err);
 }
 
@@ -134,7 +135,8 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
         OWN_TEXT struct text text = { 0 };
 
         text_addf(&text, "preset %s, workspace %s\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n",
-                  policy->preset, policy->workspace, plan->backend, host->kernel, host->landlock_abi);
+                  policy->preset ? policy->preset : "none", policy->workspace, plan->backend, host->kernel,
+                  host->landlock_abi);
         for (size_t i = 0; i < plan->clause_count; i++) {
                 size_t column = text.length + 40;
 

@@ -67,7 +67,8 @@ static int add_parts(abatis_policy *policy, const abatis_policy *ceiling, enum r
                 if (part->kind == RULE_DENY || part->kind == RULE_PROTECT ||
                     !rule_is_within(ceiling, &probe) || !path_is_below(part->facts.real, tree))
                         continue;
-                r = policy_add_rule(policy, kind, part->facts.real, ceiling_origin, err);
+                /* By its own name: a link such as /lib must be there too. */
+                r = policy_add_rule(policy, kind, part->path, ceiling_origin, err);
                 if (r < 0)
                         return r;
                 *has_any = true;

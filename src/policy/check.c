@@ -30,7 +30,8 @@ static const struct rule *find_grant(const abatis_policy *policy, abatis_access 
         /* What may be executed or written may also be read, and what may be written may be executed. */
         if (!rule && access == ABATIS_EXECUTE)
                 rule = find_rule(policy, RULE_WRITE, real, false);
-        if (!rule && access == ABATIS_READ)
+        /* Where everything may be executed, that is everything in view. */
+        if (!rule && (access == ABATIS_READ || (access == ABATIS_EXECUTE && policy->executes_all)))
                 rule = find_rule(policy, RULE_READ, real, false);
         if (!rule && access == ABATIS_READ)
                 rule = find_rule(policy, RULE_EXECUTE, real, false);
@@ -56,7 +57,7 @@ static const struct rule *decide(const abatis_policy *policy, abatis_access acce
         }
         rule = find_grant(policy, access, real);
         *allowed = rule || (access == ABATIS_READ && policy->reads_all) ||
-                   (access == ABATIS_EXECUTE && policy->executes_all);
+                   (access == ABATIS_EXECUTE && policy->executes_all && policy->reads_all);
         return rule;
 }
 
@@ -114,6 +115,7 @@ static void explain_decision(const abatis_policy *policy, abatis_access access, 
                              const struct rule *rule, bool *allowed, struct text *text)
 {
         static const char *const names[] = { "read", "write", "execute" };
+        static const enum key_id asked[] = { KEY_READ, KEY_WRITE, KEY_EXECUTE };
         bool is_denied = rule && rule->kind == RULE_DENY;
         const char *place;
 
@@ -134,9 +136,10 @@ static void explain_decision(const abatis_policy *policy, abatis_access access, 
                 text_add_line(text, rule->path);
                 text_addf(text, "' (%s)", rule->origin);
         } else if (*allowed)
-                text_addf(text, "%s all (preset %s)", names[access], policy->preset);
+                text_addf(text, "%s all (%s)", names[access], policy_origin(policy, asked[access], NULL));
         else
-                text_addf(text, "no %s rule covers '%s' (preset %s)", names[access], real, policy->preset);
+                text_addf(text, "no %s rule covers '%s' (%s)", names[access], real,
+                          policy_origin(policy, asked[access], NULL));
 }
 
 int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path, int *allowed,

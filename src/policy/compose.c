@@ -108,13 +108,48 @@ static int apply_variable(abatis_policy *policy, const struct setting *setting, 
         return policy_apply(policy, setting, err);
 }
 
+/* The directories that shipped profiles keep for what runs inside are made; nobody else's are. */
+static int make_place(const abatis_policy *policy, const struct entry *entry, abatis_error *err)
+{
+        static const char *const ours[] = { "~/.local/state/abatis/", "~/.cache/abatis/" };
+        OWN_FREE char *path = NULL;
+
+        for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+                int r;
+
+                if (strncmp(entry->value, ours[i], strlen(ours[i])))
+                        continue;
+                r = expand_value(policy, entry->value, &path, err);
+                return r ? r : make_directories(path, true, err);
+        }
+        return 0;
+}
+
+static int apply_assignment(abatis_policy *policy, const struct setting *setting, abatis_error *err)
+{
+        const char *equals = strchr(setting->value, '=');
+        OWN_FREE char *name = strndup(setting->value, (size_t)(equals - setting->value) + 1), *value = NULL,
+                      *whole = NULL;
+        struct setting expanded = *setting;
+        int r = expand_value(policy, equals + 1, &value, err);
+
+        if (r < 0)
+                return r;
+        whole = name ? text_join(name, value, "") : NULL;
+        if (!whole)
+                return error_memory(err);
+        expanded.value = whole;
+        return policy_apply(policy, &expanded, err);
+}
+
 static int apply_entry(abatis_policy *policy, const struct layer *layer, const struct entry *entry,
                        const struct manner *manner, abatis_error *err)
 {
         struct setting setting = { .key = entry->key,
                                    .value = entry->value,
                                    .is_asked = manner->is_asked,
-                                   .skips_absent = manner->skips_absent };
+                                   .skips_absent = manner->skips_absent,
+                                   .is_for_now = layer->is_shipped };
         OWN_FREE char *place = NULL;
         abatis_error below;
         int r = 0;
@@ -133,10 +168,16 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
         switch (keys[entry->key].type) {
         case TYPE_TREES:
         case TYPE_HOLES:
-                r = apply_path(policy, entry, &setting, &below);
+                if (manner->makes_places && layer->is_shipped && entry->key == KEY_WRITE)
+                        r = make_place(policy, entry, &below);
+                if (!r)
+                        r = apply_path(policy, entry, &setting, &below);
                 break;
         case TYPE_VARIABLES:
                 r = apply_variable(policy, &setting, &below);
+                break;
+        case TYPE_ASSIGNMENTS:
+                r = apply_assignment(policy, &setting, &below);
                 break;
         case TYPE_VERSION:
         case TYPE_BASES:
@@ -147,7 +188,6 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
         case TYPE_PROGRAMS:
         case TYPE_BOOLEAN:
         case TYPE_MASKS:
-        case TYPE_ASSIGNMENTS:
         case TYPE_SIZE:
         case TYPE_DURATION:
         case TYPE_NUMBER:
@@ -290,7 +330,8 @@ static int fail_unknown_base(const struct naming *naming, const char *name, abat
 static int compose_base(abatis_policy *policy, const char *name, const struct naming *naming,
                         const abatis_policy_options *options, const struct chain *chain, abatis_error *err)
 {
-        const struct manner manner = { .skips_absent = true };
+        const struct manner manner = { .skips_absent = true,
+                                       .makes_places = options->layers & ABATIS_MAKE_PLACES };
         const struct chain here = { name, chain };
         OWN_LAYER struct layer *layer = NULL;
         abatis_error below;
@@ -377,6 +418,39 @@ static int compose_ceiling(abatis_policy *policy, const struct layer *layer,
         return r ? r : compose_apply(policy->ceiling, layer, &manner, err);
 }
 
+static bool has_same_rule(const abatis_policy *policy, size_t index)
+{
+        const struct rule *rule = &policy->rules[index];
+
+        for (size_t i = 0; i < index; i++)
+                if (policy->rules[i].kind == rule->kind && !policy->rules[i].glob &&
+                    !strcmp(policy->rules[i].facts.real, rule->facts.real))
+                        return true;
+        return false;
+}
+
+/* A preset knows what to do about the workspace's repository; without one it is protected, or what is written there
+ * would run outside with the next git command. */
+static int protect_repository(abatis_policy *policy, abatis_error *err)
+{
+        size_t before = policy->rule_count, kept = before;
+        bool is_writable;
+        int r;
+
+        policy_decide_by_paths(policy, ABATIS_WRITE, policy->workspace, &is_writable);
+        if (policy->preset || !is_writable)
+                return 0;
+        r = git_add_rules(policy, GIT_PROTECTED, "git", err);
+        for (size_t i = before; i < policy->rule_count; i++) {
+                if (has_same_rule(policy, i))
+                        rule_done(&policy->rules[i]);
+                else
+                        policy->rules[kept++] = policy->rules[i];
+        }
+        policy->rule_count = kept;
+        return r;
+}
+
 static int compose_files(abatis_policy *policy, const struct files *files,
                          const abatis_policy_options *options, abatis_error *err)
 {
@@ -401,7 +475,7 @@ static int compose_files(abatis_policy *policy, const struct files *files,
                 r = compose_apply(policy, files->given, &manner, err);
         if (!r && files->system)
                 r = compose_ceiling(policy, files->system, options, err);
-        return r;
+        return r ? r : protect_repository(policy, err);
 }
 
 int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out, abatis_error *err)

@@ -18,11 +18,15 @@ enum meaning {
 int expand_path(const abatis_policy *policy, const struct entry *entry, enum meaning *meaning, char **out,
                 abatis_error *err);
 
+/* The same for a text that is a path only when it begins like one. */
+int expand_value(const abatis_policy *policy, const char *value, char **out, abatis_error *err);
+
 /* How a layer is put on a policy. */
 struct manner {
         bool unites;       /* lists are added to, not replaced */
         bool is_asked;     /* by the user, not by a preset or profile */
         bool skips_absent; /* written for many machines: what is not on this one is left out */
+        bool makes_places; /* a shipped profile's own directories are made */
 };
 int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
                   abatis_error *err);
@@ -57,6 +61,9 @@ int file_read(const char *path, enum file_care care, char **out, size_t *length,
 char *config_path(const char *name);
 /* The same for $XDG_STATE_HOME and ~/.local/state. */
 char *state_path(const char *name);
+
+/* Makes every directory on the way to the path, and with_last the path itself, private to the user. */
+int make_directories(char *path, bool with_last, abatis_error *err);
 
 /* trust.c */
 int trust_check(const char *path, const char *text, size_t length, bool *is_trusted, abatis_error *err);

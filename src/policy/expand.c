@@ -131,3 +131,12 @@ int expand_path(const abatis_policy *policy, const struct entry *entry, enum mea
         *out = take_pointer(text);
         return 0;
 }
+
+int expand_value(const abatis_policy *policy, const char *value, char **out, abatis_error *err)
+{
+        if (strncmp(value, "${", 2) && strcmp(value, "~") && strncmp(value, "~/", 2)) {
+                *out = strdup(value);
+                return *out ? 0 : error_memory(err);
+        }
+        return expand_text(policy, value, false, out, err);
+}

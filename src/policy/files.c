@@ -39,6 +39,22 @@ char *state_path(const char *name)
         return xdg_path("XDG_STATE_HOME", "/.local/state", name);
 }
 
+int make_directories(char *path, bool with_last, abatis_error *err)
+{
+        for (char *end = strchr(path + 1, '/'); end || with_last; end = end ? strchr(end + 1, '/') : NULL) {
+                int r = 0;
+
+                if (end)
+                        *end = '\0';
+                if (mkdir(path, 0700) < 0 && errno != EEXIST)
+                        r = error_os(err, errno, "cannot make '%s'", path);
+                if (r < 0 || !end)
+                        return r;
+                *end = '/';
+        }
+        return 0;
+}
+
 static int check_file(int fd, const char *path, enum file_care care, abatis_error *err)
 {
         struct stat status;

@@ -21,6 +21,7 @@ struct layer {
         size_t count, capacity;
         bool has[KEY_COUNT]; /* the key is there, if only with an empty list */
         bool is_disabled;    /* says itself that nothing may run */
+        bool is_shipped;     /* part of the program */
 };
 
 /* Checks every key and value of the document; our own format or a foreign one. */

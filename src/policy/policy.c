@@ -245,6 +245,15 @@ const struct note *policy_find_note(const abatis_policy *policy, enum key_id key
         return NULL;
 }
 
+const char *policy_origin(const abatis_policy *policy, enum key_id key, const char *value)
+{
+        const struct note *note = policy_find_note(policy, key, value);
+
+        if (note)
+                return note->origin;
+        return policy->preset ? preset_origin(policy->preset) : "default";
+}
+
 int policy_new_empty(const abatis_policy_options *options, abatis_policy **out, abatis_error *err)
 {
         abatis_policy *policy = calloc(1, sizeof(*policy));

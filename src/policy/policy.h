@@ -63,7 +63,7 @@ struct startable {
 struct abatis_policy {
         unsigned references;
         bool denies_control_sockets; /* policy_finish() has seen to it */
-        const char *preset;          /* static */
+        const char *preset;          /* static; NULL when there is none below what files say */
         char *workspace;             /* owned: real */
         char *program;               /* owned: real; what the command must not replace, or NULL */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
@@ -122,6 +122,8 @@ int policy_note(abatis_policy *policy, enum key_id key, const char *value, const
 /* The last note on a key, and for a list on this item of it; NULL when nobody said anything. */
 const struct note *policy_find_note(const abatis_policy *policy, enum key_id key, const char *value);
 abatis_policy *policy_share(abatis_policy *policy);
+/* What the last note says, or who speaks where there is none: the preset. */
+const char *policy_origin(const abatis_policy *policy, enum key_id key, const char *value);
 
 /* set.c: one value of one key. */
 struct setting {
@@ -130,6 +132,7 @@ struct setting {
         const char *origin; /* static or the policy's */
         bool is_asked;
         bool skips_absent; /* a path to be opened that does not exist is left out */
+        bool is_for_now;   /* a hole holds for what exists, and one that does not exist is left out */
 };
 int policy_apply(abatis_policy *policy, const struct setting *setting, abatis_error *err);
 /* Forgets what a key has so far, so that a list can be replaced. */
@@ -144,6 +147,7 @@ bool network_mode_find(const char *name, enum network_mode *out);
 
 /* preset.c */
 bool preset_exists(const char *name);
+const char *preset_origin(const char *name); /* "preset dev" */
 extern const char *const preset_names[];
 int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options,
                  abatis_error *err);

@@ -229,6 +229,11 @@ static const struct preset *find_preset(const char *name)
         return NULL;
 }
 
+const char *preset_origin(const char *name)
+{
+        return find_preset(name)->origin;
+}
+
 /* The home in one line of /etc/passwd ("name:password:uid:gid:comment:home:shell") if it is this user's, or NULL. It
  * points into the line, which is cut behind it. */
 static char *home_in_line(char *line, uid_t uid)

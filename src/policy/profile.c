@@ -64,7 +64,12 @@ int profile_load(const char *name, struct layer **out, abatis_error *err)
         int r = find_text(name, &title, &text, &length, err);
 
         *out = NULL;
-        return r < 0 || !text ? r : layer_read(DOCUMENT_YAML, title, text, length, out, err);
+        if (r < 0 || !text)
+                return r;
+        r = layer_read(DOCUMENT_YAML, title, text, length, out, err);
+        if (!r)
+                (*out)->is_shipped = *title != '/';
+        return r;
 }
 
 int abatis_profile_text(const char *name, char **out, abatis_error *err)

@@ -104,15 +104,15 @@ static int set_rule(abatis_policy *policy, const struct setting *setting, abatis
         enum rule_kind kind = key_rule_kind(setting->key);
         int r = policy_add_rule(policy, kind, setting->value, setting->origin, err);
         struct rule *rule;
-        bool is_all;
+        bool is_all, is_hole;
 
         if (r < 0)
                 return r;
         rule = &policy->rules[policy->rule_count - 1];
-        rule->covers_later = true;
+        is_hole = kind == RULE_DENY || kind == RULE_PROTECT;
+        rule->covers_later = !setting->is_for_now;
         rule->is_asked = setting->is_asked;
-        if (setting->skips_absent && rule->facts.kind == PATH_ABSENT && kind != RULE_DENY &&
-            kind != RULE_PROTECT) {
+        if ((is_hole ? setting->is_for_now : setting->skips_absent) && rule->facts.kind == PATH_ABSENT) {
                 policy_drop_last_rule(policy);
                 return 0;
         }
@@ -121,7 +121,7 @@ static int set_rule(abatis_policy *policy, const struct setting *setting, abatis
                 policy_drop_last_rule(policy);
                 return r;
         }
-        is_all = !rule->facts.real[1] && kind != RULE_DENY && kind != RULE_PROTECT;
+        is_all = !rule->facts.real[1] && !is_hole;
         /* Whoever names /tmp, or a parent of it, as writable means the real one. */
         if (kind == RULE_WRITE && path_is_below("/tmp", rule->facts.real))
                 policy->has_private_tmp = false;

@@ -55,20 +55,6 @@ static void lines_done(struct lines *lines)
 
 /* ---- what there is to say ------------------------------------------------------------------------------- */
 
-static const char *origin_of(const abatis_policy *policy, enum key_id key, const char *value)
-{
-        static const char *const preset_origins[] = { "preset dev", "preset tool", "preset mcp",
-                                                      "preset strict", "preset guard" };
-        const struct note *note = policy_find_note(policy, key, value);
-
-        if (note)
-                return note->origin;
-        for (size_t i = 0; policy->preset && preset_names[i]; i++)
-                if (!strcmp(policy->preset, preset_names[i]))
-                        return preset_origins[i];
-        return "default";
-}
-
 static void add_rules(struct lines *lines, const abatis_policy *policy, enum key_id key)
 {
         for (size_t i = 0; i < policy->rule_count; i++) {
@@ -86,10 +72,10 @@ static void add_trees(struct lines *lines, const abatis_policy *policy, enum key
         bool is_all = key == KEY_READ ? policy->reads_all : key == KEY_EXECUTE && policy->executes_all;
 
         if (is_all)
-                add_line(lines, key, "all", false, origin_of(policy, key, NULL));
+                add_line(lines, key, "all", false, policy_origin(policy, key, NULL));
         add_rules(lines, policy, key);
         if (key == KEY_WRITE && policy->has_private_tmp)
-                add_line(lines, key, "${tmp}", false, origin_of(policy, key, "${tmp}"));
+                add_line(lines, key, "${tmp}", false, policy_origin(policy, key, "${tmp}"));
         if (lines->count == before)
                 add_line(lines, key, NULL, false, "nothing");
 }
@@ -99,7 +85,7 @@ static void add_list(struct lines *lines, abatis_policy *policy, enum key_id key
         const struct strings *list = policy_list(policy, key);
 
         for (size_t i = 0; i < list->count; i++)
-                add_line(lines, key, list->items[i], false, origin_of(policy, key, list->items[i]));
+                add_line(lines, key, list->items[i], false, policy_origin(policy, key, list->items[i]));
 }
 
 /* Names that are passed, or what is set. */
@@ -109,7 +95,7 @@ static void add_variables(struct lines *lines, const abatis_policy *policy, bool
         size_t before = lines->count;
 
         if (!wants_set && !policy->passes_named_only)
-                add_line(lines, key, "all", false, origin_of(policy, key, NULL));
+                add_line(lines, key, "all", false, policy_origin(policy, key, NULL));
         for (size_t i = 0; i < policy->environment.count; i++) {
                 const char *item = policy->environment.items[i];
                 const struct note *note = policy_find_note(policy, KEY_PASS, item);
@@ -120,7 +106,7 @@ static void add_variables(struct lines *lines, const abatis_policy *policy, bool
                         add_line(lines, key, item, false, note ? note->origin : "default");
         }
         if (!wants_set && lines->count == before)
-                add_line(lines, key, NULL, false, origin_of(policy, key, NULL));
+                add_line(lines, key, NULL, false, policy_origin(policy, key, NULL));
 }
 
 static void format_limit(enum key_id key, uint64_t value, char *out, size_t size)
@@ -152,7 +138,7 @@ static void add_limit(struct lines *lines, const abatis_policy *policy, enum key
         if (!value)
                 return;
         format_limit(key, value, text, sizeof(text));
-        add_line(lines, key, text, false, origin_of(policy, key, NULL));
+        add_line(lines, key, text, false, policy_origin(policy, key, NULL));
 }
 
 static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
@@ -168,7 +154,8 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 add_rules(lines, policy, key);
                 return;
         case KEY_NETWORK:
-                add_line(lines, key, network_mode_name(policy->network), false, origin_of(policy, key, NULL));
+                add_line(lines, key, network_mode_name(policy->network), false,
+                         policy_origin(policy, key, NULL));
                 return;
         case KEY_CONNECT:
         case KEY_BIND:
@@ -179,14 +166,14 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 return;
         case KEY_FORK:
                 if (policy->forbids_forks)
-                        add_line(lines, key, "false", false, origin_of(policy, key, NULL));
+                        add_line(lines, key, "false", false, policy_origin(policy, key, NULL));
                 return;
         case KEY_SIGNALS:
                 return; /* never */
         case KEY_CHECK_ARGUMENTS:
                 if (policy->argument_check != CHECK_WITH_LIST)
                         add_line(lines, key, policy->argument_check == CHECK_ALWAYS ? "true" : "false", false,
-                                 origin_of(policy, key, NULL));
+                                 policy_origin(policy, key, NULL));
                 return;
         case KEY_PASS:
         case KEY_ENVIRONMENT_SET:

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -43,22 +42,6 @@ int trust_check(const char *path, const char *text, size_t length, bool *is_trus
         return 0;
 }
 
-/* Every directory on the way to the file, closed to others. */
-static int make_directories(char *path, abatis_error *err)
-{
-        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                *slash = '\0';
-                if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-                        int r = error_os(err, errno, "cannot make '%s'", path);
-
-                        *slash = '/';
-                        return r;
-                }
-                *slash = '/';
-        }
-        return 0;
-}
-
 /* All of it or nothing: written beside, then renamed. */
 static int write_record(const char *path, const char *text, abatis_error *err)
 {
@@ -91,7 +74,7 @@ static int remember(const char *path, const char *text, size_t length, abatis_er
         line = text_join(hash, " ", path);
         if (!line)
                 return error_memory(err);
-        r = make_directories(record, err);
+        r = make_directories(record, false, err);
         return r ? r : write_record(record, line, err);
 }
 
