@@ -22,6 +22,11 @@ enum path_kind path_kind_of(unsigned mode);
 bool path_is_below(const char *path, const char *directory);
 /* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative, climbing and unprintable ones. */
 int path_clean(const char *path, char **out, abatis_error *err);
+/* True for what path_clean() would give back as it is. */
+bool path_is_clean(const char *path);
+/* True when a clean path is known to be real as far as it exists: no symbolic link on the way. False when there is one,
+ * and when it could not be found out. */
+bool path_has_no_link(const char *path);
 /* Like realpath(): no link in what is returned, which is owned by the caller, or NULL with errno. */
 char *path_real(const char *path);
 /* "directory/name", owned by the caller, or NULL. */

@@ -78,6 +78,7 @@ static int add_parts(abatis_policy *policy, const abatis_policy *ceiling, enum r
 
 static void remove_rule(abatis_policy *policy, size_t index)
 {
+        policy_changed(policy);
         rule_done(&policy->rules[index]);
         memmove(policy->rules + index, policy->rules + index + 1,
                 (--policy->rule_count - index) * sizeof(*policy->rules));

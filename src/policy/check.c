@@ -6,56 +6,74 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "policy/index.h"
 #include "policy/policy.h"
 
-/* Paths come before patterns: they are cheaper to compare. */
-static const struct rule *find_rule(const abatis_policy *policy, enum rule_kind kind, const char *real,
-                                    bool with_patterns)
+/* For each kind the first rule, patterns aside, that holds for the path. */
+static void find_rules(const abatis_policy *policy, const char *real, const struct rule *found[RULE_KINDS])
 {
-        for (int is_pattern = 0; is_pattern <= with_patterns; is_pattern++)
-                for (size_t i = 0; i < policy->rule_count; i++) {
-                        const struct rule *rule = &policy->rules[i];
+        memset(found, 0, RULE_KINDS * sizeof(*found));
+        if (index_is_current(policy->index, policy)) {
+                const uint32_t *numbers = index_find(policy->index, real);
 
-                        if (rule->kind == kind && !rule->glob == !is_pattern && rule_holds_for(rule, real))
-                                return rule;
-                }
-        return NULL;
+                for (size_t kind = 0; kind < RULE_KINDS; kind++)
+                        if (numbers[kind])
+                                found[kind] = &policy->rules[numbers[kind] - 1];
+                return;
+        }
+        /* The policy is still being put together. */
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+
+                if (!rule->glob && !found[rule->kind] && rule_holds_for(rule, real))
+                        found[rule->kind] = rule;
+        }
 }
 
-static const struct rule *find_grant(const abatis_policy *policy, abatis_access access, const char *real)
+static const struct rule *find_pattern(const abatis_policy *policy, enum rule_kind kind, const char *real)
 {
-        const struct rule *rule =
-                find_rule(policy, access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE, real, false);
+        bool is_indexed = index_is_current(policy->index, policy);
+        size_t count = policy->rule_count;
+        const uint32_t *patterns = is_indexed ? index_patterns(policy->index, &count) : NULL;
 
-        /* What may be executed or written may also be read, and what may be written may be executed. */
-        if (!rule && access == ABATIS_EXECUTE)
-                rule = find_rule(policy, RULE_WRITE, real, false);
-        /* Where everything may be executed, that is everything in view. */
-        if (!rule && (access == ABATIS_READ || (access == ABATIS_EXECUTE && policy->executes_all)))
-                rule = find_rule(policy, RULE_READ, real, false);
-        if (!rule && access == ABATIS_READ)
-                rule = find_rule(policy, RULE_EXECUTE, real, false);
-        return rule;
+        for (size_t i = 0; i < count; i++) {
+                const struct rule *rule = &policy->rules[patterns ? patterns[i] : i];
+
+                if (rule->glob && rule->kind == kind && rule_holds_for(rule, real))
+                        return rule;
+        }
+        return NULL;
 }
 
 static const struct rule *decide(const abatis_policy *policy, abatis_access access, const char *real,
                                  bool with_patterns, bool *allowed)
 {
-        const struct rule *rule = find_rule(policy, RULE_DENY, real, with_patterns);
+        const struct rule *found[RULE_KINDS], *rule;
 
+        find_rules(policy, real, found);
         *allowed = false;
+        rule = found[RULE_DENY];
+        if (!rule && with_patterns)
+                rule = find_pattern(policy, RULE_DENY, real);
+        if (!rule && access == ABATIS_WRITE)
+                rule = found[RULE_PROTECT];
+        if (!rule && access == ABATIS_WRITE && with_patterns)
+                rule = find_pattern(policy, RULE_PROTECT, real);
         if (rule)
                 return rule;
         if (access == ABATIS_EXECUTE && policy->commands.count) {
                 *allowed = commands_find(policy, real) != NULL;
                 return NULL;
         }
-        if (access == ABATIS_WRITE) {
-                rule = find_rule(policy, RULE_PROTECT, real, with_patterns);
-                if (rule)
-                        return rule;
-        }
-        rule = find_grant(policy, access, real);
+        /* What may be executed or written may also be read, and what may be written may be executed. Where everything
+         * may be executed, that is everything in view. */
+        rule = found[access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE];
+        if (!rule && access == ABATIS_EXECUTE)
+                rule = found[RULE_WRITE];
+        if (!rule && access == ABATIS_EXECUTE && policy->executes_all)
+                rule = found[RULE_READ];
+        if (!rule && access == ABATIS_READ)
+                rule = found[RULE_READ] ? found[RULE_READ] : found[RULE_EXECUTE];
         *allowed = rule || (access == ABATIS_READ && policy->reads_all) ||
                    (access == ABATIS_EXECUTE && policy->executes_all && policy->reads_all);
         return rule;
@@ -74,11 +92,24 @@ const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_ac
 }
 
 /* Where a command finds something else than the host has: not a matter of rules. */
-static const char *special_place(const char *real, abatis_access access, bool *allowed)
+static const char *special_place(const abatis_policy *policy, const char *real, abatis_access access,
+                                 bool has_rule, bool *allowed)
 {
         static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                                "/dev/urandom", "/dev/tty",  "/dev/ptmx" };
 
+        if (!strchr("dpt", real[1]))
+                return NULL; /* by far the most */
+        if (path_is_below(real, "/proc")) {
+                *allowed = access == ABATIS_READ;
+                return "a private, read-only one inside";
+        }
+        if (!has_rule && policy->has_private_tmp && path_is_below(real, "/tmp")) {
+                *allowed = true;
+                return "a private, empty /tmp inside";
+        }
+        if (!path_is_below(real, "/dev") || !strcmp(real, "/dev"))
+                return NULL;
         if (path_is_below(real, "/dev/shm") || path_is_below(real, "/dev/pts")) {
                 *allowed = access != ABATIS_EXECUTE || path_is_below(real, "/dev/shm");
                 return "a private one inside";
@@ -88,81 +119,100 @@ static const char *special_place(const char *real, abatis_access access, bool *a
                         *allowed = access != ABATIS_EXECUTE;
                         return "a device that every command may use";
                 }
-        if (path_is_below(real, "/dev") && strcmp(real, "/dev")) {
-                *allowed = false;
-                return "no other device may be used";
-        }
-        if (path_is_below(real, "/proc")) {
-                *allowed = access == ABATIS_READ;
-                return "a private, read-only one inside";
-        }
-        return NULL;
+        *allowed = false;
+        return "no other device may be used";
 }
 
-/* Where there is a list of commands, nothing else matters. */
-static void explain_start(const abatis_policy *policy, const char *real, struct text *text)
+static void describe_start(const abatis_policy *policy, const char *real, struct text *text)
 {
         const struct startable *startable = commands_find(policy, real);
 
+        text_add(text, startable ? "process.commands: '" : "process.commands does not list '");
+        text_add_line(text, real);
+        text_add(text, "'");
         if (startable)
-                text_addf(text, "process.commands: '%s' %s", real, startable->reason);
-        else
-                text_addf(text, "process.commands does not list '%s'", real);
+                text_addf(text, " %s", startable->reason);
 }
 
-/* Says what decided, in words; may turn a refusal into permission where the command has a private place instead. */
-static void explain_decision(const abatis_policy *policy, abatis_access access, const char *real,
-                             const struct rule *rule, bool *allowed, struct text *text)
+/* What decided, in words. */
+static int describe(const abatis_policy *policy, abatis_access access, const char *real,
+                    const struct rule *rule, const char *place, bool is_allowed, char **out,
+                    abatis_error *err)
 {
         static const char *const names[] = { "read", "write", "execute" };
         static const enum key_id asked[] = { KEY_READ, KEY_WRITE, KEY_EXECUTE };
-        bool is_denied = rule && rule->kind == RULE_DENY;
-        const char *place;
+        OWN_TEXT struct text text = { 0 };
 
-        if (!is_denied && access == ABATIS_EXECUTE && policy->commands.count) {
-                explain_start(policy, real, text);
-                return;
+        if (!place && !rule && access == ABATIS_EXECUTE && policy->commands.count)
+                describe_start(policy, real, &text);
+        else if (place) {
+                text_add_line(&text, real);
+                text_add(&text, ": ");
+                text_add(&text, place);
+        } else if (rule) {
+                text_add(&text, rule_kind_name(rule->kind));
+                text_add(&text, " '");
+                text_add_line(&text, rule->path);
+                text_add(&text, "' (");
+                text_add(&text, rule->origin);
+                text_add(&text, ")");
+        } else if (is_allowed) {
+                text_addf(&text, "%s all (%s)", names[access], policy_origin(policy, asked[access], NULL));
+        } else {
+                text_addf(&text, "no %s rule covers '", names[access]);
+                text_add_line(&text, real);
+                text_addf(&text, "' (%s)", policy_origin(policy, asked[access], NULL));
         }
-        place = is_denied ? NULL : special_place(real, access, allowed);
-        if (!place && !rule && policy->has_private_tmp && path_is_below(real, "/tmp")) {
-                place = "a private, empty /tmp inside";
-                *allowed = true;
-        }
-        if (place)
-                text_addf(text, "%s: %s", real, place);
-        else if (rule) {
-                text_add(text, rule_kind_name(rule->kind));
-                text_add(text, " '");
-                text_add_line(text, rule->path);
-                text_addf(text, "' (%s)", rule->origin);
-        } else if (*allowed)
-                text_addf(text, "%s all (%s)", names[access], policy_origin(policy, asked[access], NULL));
-        else
-                text_addf(text, "no %s rule covers '%s' (%s)", names[access], real,
-                          policy_origin(policy, asked[access], NULL));
+        return text_take(&text, out, err);
+}
+
+static int answer(const abatis_policy *policy, abatis_access access, const char *real, int *allowed,
+                  char **rule_text, abatis_error *err)
+{
+        bool is_allowed;
+        const struct rule *rule = policy_decide(policy, access, real, &is_allowed);
+        /* Where there is a list of commands, nothing else matters. */
+        bool is_start = access == ABATIS_EXECUTE && policy->commands.count;
+        const char *place = is_start || (rule && rule->kind == RULE_DENY)
+                                    ? NULL
+                                    : special_place(policy, real, access, rule, &is_allowed);
+        int r = rule_text ? describe(policy, access, real, rule, place, is_allowed, rule_text, err) : 0;
+
+        if (!r)
+                *allowed = is_allowed;
+        return r;
+}
+
+/* Not a question about a file: the answer is no, whatever the rules are. */
+static int refuse(const char *why, int *allowed, char **rule_text, abatis_error *err)
+{
+        OWN_TEXT struct text text = { 0 };
+        int r;
+
+        text_add(&text, why);
+        r = rule_text ? text_take(&text, rule_text, err) : 0;
+        if (!r)
+                *allowed = 0;
+        return r;
 }
 
 int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path, int *allowed,
-                        char **rule_text, abatis_error *err)
+                        char **rule, abatis_error *err)
 {
         OWN_FREE char *clean = NULL;
-        OWN_TEXT struct text text = { 0 };
         struct path_facts facts = { 0 };
-        abatis_error below = { 0 };
-        const struct rule *rule;
-        bool is_allowed = false;
-        int r;
+        abatis_error below;
+        int r = policy_finish(policy, err);
 
-        r = policy_finish(policy, &below);
-        if (!r) {
-                r = path_clean(path, &clean, &below);
-                if (r == ABATIS_E_INVALID) {
-                        /* Not a question about a file: the answer is no, whatever the rules are. */
-                        text_add(&text, below.message);
-                        *allowed = 0;
-                        return text_take(&text, rule_text, err);
-                }
-        }
+        if (!r && !policy->index)
+                r = index_new(policy, &policy->index, err);
+        if (r < 0)
+                return r;
+        if (path && path_is_clean(path) && path_has_no_link(path))
+                return answer(policy, access, path, allowed, rule, err);
+        r = path_clean(path, &clean, &below);
+        if (r == ABATIS_E_INVALID)
+                return refuse(below.message, allowed, rule, err);
         if (!r)
                 r = path_resolve(clean, NULL, &facts, &below);
         if (r < 0 || !facts.real) {
@@ -170,11 +220,7 @@ int abatis_policy_check(abatis_policy *policy, abatis_access access, const char 
                         *err = below;
                 return r;
         }
-        rule = policy_decide(policy, access, facts.real, &is_allowed);
-        explain_decision(policy, access, facts.real, rule, &is_allowed, &text);
+        r = answer(policy, access, facts.real, allowed, rule, err);
         path_facts_done(&facts);
-        r = text_take(&text, rule_text, err);
-        if (!r)
-                *allowed = is_allowed;
         return r;
 }

@@ -245,6 +245,7 @@ static int move_rules(abatis_policy *into, abatis_policy *from, abatis_error *er
 
         if (!rules)
                 return error_memory(err);
+        policy_changed(into);
         into->rules = rules;
         into->rule_capacity = wanted + 1;
         if (from->rule_count)
@@ -448,6 +449,7 @@ static int protect_repository(abatis_policy *policy, abatis_error *err)
                         policy->rules[kept++] = policy->rules[i];
         }
         policy->rule_count = kept;
+        policy_changed(policy);
         return r;
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "policy/compose.h"
+#include "policy/index.h"
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -76,12 +77,20 @@ void rule_done(struct rule *rule)
         path_facts_done(&rule->facts);
 }
 
+void policy_changed(abatis_policy *policy)
+{
+        index_free(policy->index);
+        policy->index = NULL;
+        policy->is_finished = false;
+}
+
 /* Makes room in steps: presets add a handful of rules on every launch. */
 static int make_room(abatis_policy *policy, abatis_error *err)
 {
         size_t wanted = policy->rule_capacity ? 2 * policy->rule_capacity : 16;
         struct rule *rules;
 
+        policy_changed(policy);
         if (policy->rule_count < policy->rule_capacity)
                 return 0;
         rules = realloc(policy->rules, wanted * sizeof(*rules));
@@ -208,6 +217,7 @@ int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *
 
 void policy_drop_last_rule(abatis_policy *policy)
 {
+        policy_changed(policy);
         rule_done(&policy->rules[--policy->rule_count]);
 }
 
@@ -277,6 +287,7 @@ void abatis_policy_free(abatis_policy *policy)
                 return;
         for (size_t i = 0; i < policy->rule_count; i++)
                 rule_done(&policy->rules[i]);
+        policy_changed(policy);
         free(policy->rules);
         free(policy->workspace);
         free(policy->program);
@@ -304,34 +315,29 @@ abatis_policy *policy_share(abatis_policy *policy)
         return policy;
 }
 
-int policy_finish(abatis_policy *policy, abatis_error *err)
+/* A command that could replace it would run without a sandbox the next time. */
+static int protect_program(abatis_policy *policy, abatis_error *err)
+{
+        bool is_allowed;
+
+        if (!policy->program)
+                return 0;
+        policy_decide_by_paths(policy, ABATIS_WRITE, policy->program, &is_allowed);
+        return is_allowed ? policy_add_rule(policy, RULE_PROTECT, policy->program, "itself", err) : 0;
+}
+
+static int deny_control_sockets(abatis_policy *policy, abatis_error *err)
 {
         bool has_unix_sockets = policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW;
 
-        if (policy->ceiling && !policy->is_below_ceiling) {
-                int r = ceiling_apply(policy, policy->ceiling, err);
+        if (!has_unix_sockets || policy->reaches_control_sockets || policy->denies_control_sockets)
+                return 0;
+        policy->denies_control_sockets = true;
+        return preset_deny_control_sockets(policy, err);
+}
 
-                if (r < 0)
-                        return r;
-                policy->is_below_ceiling = true;
-        }
-        if (has_unix_sockets && !policy->reaches_control_sockets && !policy->denies_control_sockets) {
-                int r = preset_deny_control_sockets(policy, err);
-
-                if (r < 0)
-                        return r;
-                policy->denies_control_sockets = true;
-        }
-        if (policy->program) {
-                bool is_allowed;
-                int r;
-
-                /* A command that could replace it would run without a sandbox the next time. */
-                policy_decide_by_paths(policy, ABATIS_WRITE, policy->program, &is_allowed);
-                r = is_allowed ? policy_add_rule(policy, RULE_PROTECT, policy->program, "itself", err) : 0;
-                if (r < 0)
-                        return r;
-        }
+static int check_workspace(const abatis_policy *policy, abatis_error *err)
+{
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
 
@@ -341,5 +347,25 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
                                          "choose another workspace or drop the rule",
                                          policy->workspace, rule->origin, rule->path);
         }
-        return commands_resolve(policy, err);
+        return 0;
+}
+
+int policy_finish(abatis_policy *policy, abatis_error *err)
+{
+        int r = 0;
+
+        if (policy->is_finished)
+                return 0; /* nothing has changed since */
+        if (policy->ceiling)
+                r = ceiling_apply(policy, policy->ceiling, err);
+        if (!r)
+                r = deny_control_sockets(policy, err);
+        if (!r)
+                r = protect_program(policy, err);
+        if (!r)
+                r = check_workspace(policy, err);
+        if (!r)
+                r = commands_resolve(policy, err);
+        policy->is_finished = !r;
+        return r;
 }

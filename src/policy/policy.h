@@ -13,6 +13,7 @@
 #include "policy/keys.h"
 
 enum rule_kind { RULE_READ, RULE_WRITE, RULE_EXECUTE, RULE_DENY, RULE_PROTECT };
+enum { RULE_KINDS = RULE_PROTECT + 1 };
 
 struct rule {
         enum rule_kind kind;
@@ -67,8 +68,10 @@ struct abatis_policy {
         char *workspace;             /* owned: real */
         char *program;               /* owned: real; what the command must not replace, or NULL */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
-        struct rule *rules; /* owned */
+        struct rule *rules; /* owned; whoever changes them calls policy_changed() */
         size_t rule_count, rule_capacity;
+        struct rule_index *index; /* owned: made when the first question is asked, NULL after a change */
+        bool is_finished;         /* policy_finish() has seen to everything since the last change */
         bool reads_all, executes_all;
         bool has_private_tmp;
         bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
@@ -90,7 +93,6 @@ struct abatis_policy {
         char *data;                    /* owned: real, or NULL */
         struct abatis_policy *ceiling; /* owned: what this policy must stay below, or NULL */
         bool has[KEY_COUNT];           /* of a ceiling: which keys it sets */
-        bool is_below_ceiling;         /* policy_finish() has seen to it */
 };
 
 /* Resolves the path and adds a rule; a path that cannot be examined is an error. */
@@ -121,6 +123,8 @@ int policy_note(abatis_policy *policy, enum key_id key, const char *value, const
                 abatis_error *err);
 /* The last note on a key, and for a list on this item of it; NULL when nobody said anything. */
 const struct note *policy_find_note(const abatis_policy *policy, enum key_id key, const char *value);
+/* To be called with every change to rules or to what policy_finish() derives some from. */
+void policy_changed(abatis_policy *policy);
 abatis_policy *policy_share(abatis_policy *policy);
 /* What the last note says, or who speaks where there is none: the preset. */
 const char *policy_origin(const abatis_policy *policy, enum key_id key, const char *value);

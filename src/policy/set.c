@@ -237,7 +237,7 @@ int policy_apply(abatis_policy *policy, const struct setting *setting, abatis_er
         bool is_rule = keys[setting->key].type == TYPE_TREES || keys[setting->key].type == TYPE_HOLES;
         int r = set_value(policy, setting, err);
 
-        policy->is_below_ceiling = false;
+        policy_changed(policy);
         if (r < 0 || is_rule)
                 return r;
         return policy_note(policy, setting->key, setting->value, setting->origin, setting->is_asked, err);
@@ -254,6 +254,7 @@ static void clear_rules(abatis_policy *policy, enum rule_kind kind)
                         policy->rules[kept++] = policy->rules[i];
         }
         policy->rule_count = kept;
+        policy_changed(policy);
 }
 
 void policy_clear(abatis_policy *policy, enum key_id key)
