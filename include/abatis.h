@@ -98,6 +98,16 @@ typedef enum abatis_access { ABATIS_READ, ABATIS_WRITE, ABATIS_EXECUTE } abatis_
 ABATIS_API int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path,
                                    int *allowed, char **rule, abatis_error *err);
 
+/* Two questions without a policy, for an agent's own file tools: 1 is blocked, 0 is open. Blocked to writing are the
+ * system's directories (/bin /sbin /usr/bin /usr/sbin /usr/lib /usr/libexec /etc /boot /proc /sys /dev, and /System
+ * /Library /private/etc), blocked to both are `data` and `config.toml` in the agent's data directory, to reading its
+ * configuration file elsewhere. data_dir and config_path may be NULL: there is none. Links are resolved in all of
+ * them, of an absent path as far as it exists, and ".." is what it means. Whatever cannot be found out is blocked: a
+ * relative or empty path, a loop of links, a directory that may not be looked into, a path longer than the kernel takes.
+ * Each call looks at the file system anew; who asks often makes a policy and uses abatis_policy_check(). */
+ABATIS_API int abatis_is_write_blocked(const char *path, const char *data_dir);
+ABATIS_API int abatis_is_read_blocked(const char *path, const char *data_dir, const char *config_path);
+
 /* The policy as a file of its own would say it, each line with where it came from. */
 ABATIS_API int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out,
                                    abatis_error *err);

@@ -294,6 +294,32 @@ static void a_pattern_is_there_or_memory_is_short(void **state)
         }
 }
 
+/* Both questions, about an open path and a blocked one, each behind a link. */
+static void a_blocked_path_is_never_open_for_lack_of_memory(void **state)
+{
+        (void)state;
+        make_world();
+        make_link("to-data", "agent/data");
+        for (int i = 0; i < 4; i++) {
+                bool is_blocked = i & 1, writes = i & 2;
+                const char *path = is_blocked ? at("to-data/x") : paths.asked;
+                long failures = 0;
+
+                for (long n = 1; failures == n - 1; n++) {
+                        int answer;
+
+                        has_failed = false;
+                        countdown = n;
+                        answer = writes ? abatis_is_write_blocked(path, paths.data)
+                                        : abatis_is_read_blocked(path, paths.data, paths.config);
+                        countdown = 0;
+                        failures += has_failed;
+                        assert_int_equal(answer, is_blocked || has_failed);
+                }
+                assert_true(failures > 5);
+        }
+}
+
 static void a_program_is_found_or_memory_is_short(void **state)
 {
         static const char *const envp[] = { "PATH=/nowhere:/usr/bin:/bin", NULL };
@@ -377,6 +403,7 @@ int main(void)
                 POLICY_TEST(a_check_answers_right_or_not_at_all),
                 POLICY_TEST(a_pattern_is_there_or_memory_is_short),
                 POLICY_TEST(arguments_are_refused_or_memory_is_short),
+                POLICY_TEST(a_blocked_path_is_never_open_for_lack_of_memory),
                 cmocka_unit_test(a_program_is_found_or_memory_is_short),
                 cmocka_unit_test(a_toml_document_is_read_whole_or_memory_is_short),
         };
