@@ -17,7 +17,9 @@ ABATIS=${ABATIS:-$here/../../build/abatis}
 build_programs() { # DIRECTORY
         local flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -static -pthread)
         "${CC:-cc}" "${flags[@]}" -o "$1/attack" "$here"/attack*.c &&
-                "${CC:-cc}" "${flags[@]}" -o "$1/outside" "$here"/outside*.c
+                "${CC:-cc}" "${flags[@]}" -o "$1/outside" "$here"/outside*.c &&
+                "${CC:-cc}" -O1 -Wall -o "$1/marker" "$here/marker.c" &&
+                "${CC:-cc}" -O1 -Wall -shared -fPIC -o "$1/marker.so" "$here/marker.c"
 }
 
 # A set-uid copy and one with a file capability: what an ordinary user could find on any machine.

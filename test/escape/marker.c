@@ -1,0 +1,13 @@
+/* The program that nobody listed, and the library that nobody should load: either way it says so. Built as both. */
+#include <unistd.h>
+
+__attribute__((constructor)) static void say_so(void)
+{
+        if (write(1, "TOP-SECRET runs\n", 16) != 16)
+                _exit(3);
+}
+
+int main(void)
+{
+        return 0;
+}
