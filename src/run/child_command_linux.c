@@ -188,14 +188,19 @@ static __attribute__((noinline)) long allow_entries(long ruleset, long place, co
         return r ? r : got;
 }
 
-/* The descriptor is closed with all others, or by the exec. */
+/* The descriptor is closed with all others, or by the exec, unless there are a lot. */
 static long add_rule(long ruleset, long fd, const struct child_rule *rule)
 {
+        long r;
+
         if (fd == -ENOENT || fd == -EACCES)
                 return 0; /* gone, or out of the user's own reach */
         if (fd < 0)
                 return fd;
-        return rule->except ? allow_entries(ruleset, fd, rule) : allow_opened(ruleset, fd, rule->allowed);
+        r = rule->except ? allow_entries(ruleset, fd, rule) : allow_opened(ruleset, fd, rule->allowed);
+        if (fd >= 128)
+                child_close(fd);
+        return r;
 }
 
 /* Follows no link, without openat2: our own filter hides it, and so does that of an abatis around this one. */

@@ -25,6 +25,7 @@ enum init_op {
         INIT_PLACE,       /* what is in the slot appears at path */
         INIT_COVER,       /* target, relative to the stage, appears at path */
         INIT_BIND,        /* path appears at path again; value: mount attributes to add */
+        INIT_EXPOSE,      /* path appears at path again, read-only and executable */
         INIT_TERMINALS,   /* devpts at path */
         INIT_PTMX,        /* target appears at path */
         INIT_PROC,        /* proc at path; value: mount flags to add */

@@ -39,11 +39,16 @@ static void close_if_many(long fd)
                 RAW(SYS_close, fd);
 }
 
-static long set_attributes(long fd, uint64_t attributes)
+static long change_attributes(long fd, uint64_t set, uint64_t clear)
 {
-        struct mount_attributes change = { .set = attributes, .propagation = MS_PRIVATE };
+        struct mount_attributes change = { .set = set, .clear = clear, .propagation = MS_PRIVATE };
 
         return RAW(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof(change));
+}
+
+static long set_attributes(long fd, uint64_t attributes)
+{
+        return change_attributes(fd, attributes, 0);
 }
 
 /* A detached copy of the mounts at `name` below `directory`. */
@@ -189,7 +194,7 @@ static long cover(const struct child_job *job, const struct init_step *step)
         return r;
 }
 
-static long bind_again(const struct init_step *step)
+static long bind_again(const struct init_step *step, uint64_t cleared)
 {
         long place = open_path(step->path), tree, r = 0;
 
@@ -199,7 +204,7 @@ static long bind_again(const struct init_step *step)
         if (tree < 0)
                 return tree;
         if (step->value)
-                r = set_attributes(tree, step->value);
+                r = change_attributes(tree, step->value, cleared);
         if (!r)
                 r = attach(tree, place);
         close_if_many(place);
@@ -274,7 +279,9 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         case INIT_COVER:
                 return cover(job, step);
         case INIT_BIND:
-                return bind_again(step);
+                return bind_again(step, 0);
+        case INIT_EXPOSE:
+                return bind_again(step, ATTR_NOEXEC);
         case INIT_PTMX:
                 return bind_ptmx(step);
         case INIT_TERMINALS:

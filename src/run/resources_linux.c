@@ -303,7 +303,7 @@ static void grab_trees(struct opener *opener)
                                 read_only | opener->noexec | (step->value ? ATTR_NOEXEC : 0);
                 else if (copies_are_for(step))
                         grab(opener, INIT_GRAB_STAGED, copy_name(opener, copies++))->value = read_only;
-                else if (step->op == PLAN_LIBRARIES || step->op == PLAN_START)
+                else if (step->op == PLAN_LIBRARIES)
                         grab(opener, INIT_GRAB, step->path)->value = read_only;
         }
 }
@@ -402,9 +402,16 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_SHOW:
         case PLAN_LIBRARIES:
         case PLAN_WRITABLE:
-        case PLAN_START:
         case PLAN_LOADER:
                 place(opener, step->path, opener->tree_slot++);
+                return;
+        case PLAN_START:
+                /* Of files there can be many, and each in a slot is a descriptor. */
+                if (copies_are_for(step))
+                        place(opener, step->path, opener->tree_slot++);
+                else
+                        init_step(opener, INIT_EXPOSE, in_root(opener, step->path))->value =
+                                ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
                 return;
         case PLAN_DEVICES:
                 place_devices(opener);
