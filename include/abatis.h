@@ -38,7 +38,7 @@ enum {
         ABATIS_E_UNENFORCEABLE = -2,  /* a clause of the policy has no mechanism on this machine */
         ABATIS_E_SYSTEM = -3,         /* the operating system refused; os_errno says why */
         ABATIS_E_NOT_FOUND = -4,      /* the program does not exist */
-        ABATIS_E_NOT_EXECUTABLE = -5, /* the program exists and cannot be executed */
+        ABATIS_E_NOT_EXECUTABLE = -5, /* the program exists and cannot be executed, or not by this policy */
         ABATIS_E_MEMORY = -6          /* out of memory */
 };
 
