@@ -27,7 +27,7 @@ static const char *const library_directories[] = { "/lib",       "/lib32",      
                                                    "/usr/lib64", "/usr/libx32", "/usr/local/lib",
                                                    "/nix/store", "/gnu/store" };
 
-/* Root owns what lies here, and nobody puts another name of it elsewhere. */
+/* Root owns what lies here, and nobody puts another name of it elsewhere, unless it can be written. */
 static const char *const system_directories[] = { "/usr",   "/bin", "/sbin", "/lib",
                                                   "/lib64", "/opt", "/nix",  "/gnu" };
 
@@ -329,16 +329,34 @@ static int add_needs(abatis_policy *policy, size_t index, abatis_error *err)
 
 /* ---- what follows --------------------------------------------------------------------------------------- */
 
+/* As root: in a system directory that no rule opens. */
+static bool is_safe_in_the_system(const abatis_policy *policy, const char *path)
+{
+        const char *directory = NULL;
+
+        for (size_t i = 0; i < COUNT(system_directories) && !directory; i++)
+                if (path_is_below(path, system_directories[i]))
+                        directory = system_directories[i];
+        for (size_t i = 0; i < policy->rule_count && directory; i++) {
+                const struct rule *rule = &policy->rules[i];
+
+                if (rule->kind == RULE_WRITE && (path_is_below(rule->facts.real, directory) ||
+                                                 path_is_below(directory, rule->facts.real)))
+                        return false;
+        }
+        return directory != NULL;
+}
+
 /* Another name of the file may lie where the command can write; then only a copy stays what it is. */
-static int protect_from_other_names(struct startable *startable, abatis_error *err)
+static int protect_from_other_names(const abatis_policy *policy, struct startable *startable,
+                                    abatis_error *err)
 {
         struct stat status;
 
         if (stat(startable->path, &status) < 0)
                 return error_os(err, errno, "cannot examine '%s'", startable->path);
-        for (size_t i = 0; i < COUNT(system_directories) && !geteuid(); i++)
-                if (path_is_below(startable->path, system_directories[i]))
-                        return 0;
+        if (!geteuid() && is_safe_in_the_system(policy, startable->path))
+                return 0;
         if (status.st_nlink < 2 || (status.st_uid != geteuid() && access(startable->path, W_OK) < 0))
                 return 0;
         if (status.st_size > COPY_MAX)
@@ -365,7 +383,7 @@ static int add_rules(abatis_policy *policy, struct startable *startable, abatis_
         if (!r && is_writable(policy, path))
                 r = policy_add_rule(policy, RULE_PROTECT, path, origin, err);
         if (!r && startable->kind != STARTABLE_LOADER)
-                r = protect_from_other_names(startable, err);
+                r = protect_from_other_names(policy, startable, err);
         return r;
 }
 
@@ -462,17 +480,26 @@ static int resolve(abatis_policy *policy, abatis_error *err)
         return r < 0 ? r : add_libraries(policy, err);
 }
 
+/* Everything that the meaning of the list depends on only ever grows. */
+static size_t count_said(const abatis_policy *policy)
+{
+        return policy->commands.count + policy->environment.count + policy->rule_count;
+}
+
+/* Not twice for the same policy: a job of another thread may be looking at what was found. */
 int commands_resolve(abatis_policy *policy, abatis_error *err)
 {
         abatis_error below = { 0 };
         int r;
 
-        if (!policy->commands.count)
+        if (!policy->commands.count || policy->resolved_after == count_said(policy))
                 return 0;
         commands_done(policy);
         r = resolve(policy, &below);
-        if (!r)
+        if (!r) {
+                policy->resolved_after = count_said(policy);
                 return 0;
+        }
         commands_done(policy);
         if (r == ABATIS_E_MEMORY)
                 return error_memory(err);
@@ -491,7 +518,7 @@ void commands_done(abatis_policy *policy)
         }
         free(policy->startables);
         policy->startables = NULL;
-        policy->startable_count = 0;
+        policy->startable_count = policy->resolved_after = 0;
         strings_done(&policy->libraries);
 }
 

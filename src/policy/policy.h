@@ -80,6 +80,7 @@ struct abatis_policy {
         struct strings commands;                    /* allow-list of executables; empty is all */
         struct startable *startables; /* owned: what the list means, once the policy is finished */
         size_t startable_count;
+        size_t resolved_after;    /* how much had been said when the list was resolved: see commands.c */
         struct strings libraries; /* with a list: directories whose files can be mapped as code; real */
         enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
         struct strings environment;        /* NAME (passed although it looks secret) or NAME=VALUE */

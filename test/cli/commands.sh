@@ -129,6 +129,36 @@ test_a_program_of_the_hosts_tmp_is_shown() {
         prints again
 }
 
+test_a_workspace_below_tmp_keeps_its_listed_script() {
+        mkdir "$HOST_TMP"
+        printf '#!/bin/sh\necho "$1" && ! (echo >>"$0") 2>/dev/null\n' >"$HOST_TMP/script"
+        cp /bin/true "$HOST_TMP/other"
+        chmod 755 "$HOST_TMP/script"
+        FLAGS=(--workspace "$HOST_TMP" --command "$HOST_TMP/script")
+        succeeds sandbox "$HOST_TMP/script" hello
+        prints hello
+        FLAGS+=(--command sh)
+        is_refused sandbox sh -c "$HOST_TMP/other"
+}
+
+test_a_program_for_musl_brings_its_loader() {
+        local loader
+        needs musl-gcc
+        loader=$(echo /lib/ld-musl-*.so.1)
+        mkdir "$T/musl"
+        echo 'int puts(const char *); int main(void) { return puts("hello") < 0; }' >m.c
+        musl-gcc -o "$T/musl/hello" m.c
+        cp "$T/musl/hello" "$T/musl/other"
+        FLAGS=()
+        control sandbox sh -c "$loader $T/musl/other"
+        prints hello
+        list "$T/musl/hello" sh
+        succeeds sandbox "$T/musl/hello"
+        prints hello
+        is_refused sandbox sh -c "$loader $T/musl/other"
+        is_refused sandbox sh -c "$(readlink -f "$loader") $T/musl/other"
+}
+
 test_libraries_beside_a_program_are_loaded() {
         needs gcc
         mkdir -p "$T/prefix/bin" "$T/prefix/lib" "$T/else"
@@ -266,6 +296,13 @@ os.execv(sys.argv[1], sys.argv[1:])'
         succeeds sandbox cat <&3
         prints hello
         exec 3<&-
+        # Nor does a file that leads through the caller's mounts.
+        cp /bin/true other
+        FLAGS=()
+        control sandbox sh -c 'exec /proc/self/fd/0' <other
+        list sh
+        is_refused sandbox sh -c 'exec /proc/self/fd/0' <other
+        is_refused sandbox sh -c 'exec /proc/self/fd/0' </bin/true
 }
 
 # ---- arguments -------------------------------------------------------------------------------------------

@@ -131,6 +131,25 @@ static int start_memory_file_by_path(char **argument)
         return fd < 0 ? refused("memfd_create") : start((char *)magic_link(fd));
 }
 
+/* Memory that is shared is a file too, and has a name below /proc. */
+static int start_shared_memory(char **argument)
+{
+        struct stat status;
+        char path[128], *memory;
+        int fd = open_flags(argument[0], O_RDONLY);
+        size_t length;
+
+        if (fd < 0 || fstat(fd, &status) < 0)
+                return refused("open");
+        length = ((size_t)status.st_size + 65535) & ~(size_t)65535;
+        memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED || read(fd, memory, (size_t)status.st_size) != status.st_size)
+                return refused("read");
+        snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)memory,
+                 (unsigned long)memory + length);
+        return start(path);
+}
+
 /* COMMAND...: its exit status, or -1. */
 static int status_of(char **command)
 {
@@ -286,6 +305,7 @@ const struct attempt start_attempts[] = {
         { "start_unnamed_copy", 2, start_unnamed_copy },
         { "start_memory_file", 1, start_memory_file },
         { "start_memory_file_by_path", 1, start_memory_file_by_path },
+        { "start_shared_memory", 1, start_shared_memory },
         { "start_overwritten", 3, start_overwritten },
         { "start_replaced", 3, start_replaced },
         { "start_in_a_moved_directory", 3, start_in_a_moved_directory },
