@@ -196,16 +196,21 @@ static int refuse(const char *why, int *allowed, char **rule_text, abatis_error 
         return r;
 }
 
+int policy_make_index(abatis_policy *policy, abatis_error *err)
+{
+        int r = policy_finish(policy, err);
+
+        return r || policy->index ? r : index_new(policy, &policy->index, err);
+}
+
 int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path, int *allowed,
                         char **rule, abatis_error *err)
 {
         OWN_FREE char *clean = NULL;
         struct path_facts facts = { 0 };
         abatis_error below;
-        int r = policy_finish(policy, err);
+        int r = policy_make_index(policy, err);
 
-        if (!r && !policy->index)
-                r = index_new(policy, &policy->index, err);
         if (r < 0)
                 return r;
         if (path && path_is_clean(path) && path_has_no_link(path))

@@ -186,6 +186,9 @@ int commands_check(const abatis_policy *policy, const char *program, abatis_erro
 bool arguments_are_checked(const abatis_policy *policy);
 int arguments_check(const abatis_policy *policy, const char *const *argv, const char *cwd, abatis_error *err);
 
+/* Finishes the policy and makes its index, for whoever asks more than once. */
+int policy_make_index(abatis_policy *policy, abatis_error *err);
+
 /* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings. */
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
                        abatis_error *err);

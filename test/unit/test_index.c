@@ -12,7 +12,7 @@ static void finish(abatis_policy *policy)
 {
         abatis_error err;
 
-        if (policy_finish(policy, &err) < 0)
+        if (policy_make_index(policy, &err) < 0)
                 fail_msg("%s", err.message);
         assert_true(index_is_current(policy->index, policy));
 }
