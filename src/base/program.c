@@ -17,7 +17,7 @@ static const char *find_path_variable(const char *const *envp)
         for (size_t i = 0; envp[i]; i++)
                 if (!strncmp(envp[i], "PATH=", 5))
                         return envp[i] + 5;
-        return NULL;
+        return "/usr/local/bin:/usr/bin:/bin";
 }
 
 static int examine(const char *path, abatis_error *err)
@@ -37,12 +37,11 @@ static int examine(const char *path, abatis_error *err)
         return 0;
 }
 
-int program_search(const char *name, const char *search, char **out, abatis_error *err)
+int program_find(const char *name, const char *const *envp, char **out, abatis_error *err)
 {
+        const char *search = find_path_variable(envp);
         abatis_error refused = { 0 };
 
-        if (!search)
-                search = "/usr/local/bin:/usr/bin:/bin";
         if (!*name)
                 return error_set(err, ABATIS_E_NOT_FOUND, "the program's name is empty");
         if (strchr(name, '/')) {
@@ -75,9 +74,4 @@ int program_search(const char *name, const char *search, char **out, abatis_erro
         if (refused.code)
                 return error_set(err, refused.code, "%s", refused.message);
         return error_set(err, ABATIS_E_NOT_FOUND, "'%s' was not found in PATH", name);
-}
-
-int program_find(const char *name, const char *const *envp, char **out, abatis_error *err)
-{
-        return program_search(name, find_path_variable(envp), out, err);
 }

@@ -7,7 +7,5 @@
 /* The path to execute, owned: as it is when it has a slash, else searched in the PATH of `envp`. Fails with
  * ABATIS_E_NOT_FOUND or ABATIS_E_NOT_EXECUTABLE. */
 int program_find(const char *name, const char *const *envp, char **out, abatis_error *err);
-/* The same with the value of PATH; NULL is what shells take when there is none. */
-int program_search(const char *name, const char *search, char **out, abatis_error *err);
 
 #endif

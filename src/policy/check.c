@@ -91,6 +91,17 @@ const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_ac
         return decide(policy, access, real, false, allowed);
 }
 
+bool policy_executes(const abatis_policy *policy, const char *real)
+{
+        if (find_rule(policy, RULE_DENY, real, true))
+                return false;
+        if (find_grant(policy, ABATIS_EXECUTE, real))
+                return true;
+        /* Of the host's /tmp only what a rule names is there. */
+        return policy->executes_all && policy->reads_all &&
+               !(policy->has_private_tmp && path_is_below(real, "/tmp"));
+}
+
 /* Where a command finds something else than the host has: not a matter of rules. */
 static const char *special_place(const abatis_policy *policy, const char *real, abatis_access access,
                                  bool has_rule, bool *allowed)

@@ -28,8 +28,8 @@ static const char *const library_directories[] = { "/lib",       "/lib32",      
                                                    "/nix/store", "/gnu/store" };
 
 /* Root owns what lies here, and nobody puts another name of it elsewhere, unless it can be written. */
-static const char *const system_directories[] = { "/usr",   "/bin", "/sbin", "/lib",
-                                                  "/lib64", "/opt", "/nix",  "/gnu" };
+static const char *const system_directories[] = { "/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+                                                  "/libx32", "/etc", "/opt",  "/nix", "/gnu" };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -37,7 +37,7 @@ static bool is_writable(const abatis_policy *policy, const char *path)
 {
         bool is_allowed;
 
-        policy_decide(policy, ABATIS_WRITE, path, &is_allowed);
+        policy_decide_by_paths(policy, ABATIS_WRITE, path, &is_allowed);
         return is_allowed;
 }
 
@@ -65,21 +65,11 @@ const struct startable *commands_find(const abatis_policy *policy, const char *r
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
-/* The value of PATH that the command will have; NULL when it has none. */
-static const char *find_search_path(const abatis_policy *policy)
-{
-        const char *search = getenv("PATH");
-
-        for (size_t i = 0; i < policy->environment.count; i++)
-                if (!strncmp(policy->environment.items[i], "PATH=", 5))
-                        search = policy->environment.items[i] + 5;
-        return search;
-}
-
 /* An absolute path, owned by the caller, for a name or an absolute path. */
 static int locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err)
 {
         OWN_FREE char *found = NULL, *cwd = NULL;
+        OWN_FREE const char **envp = NULL;
         int r;
 
         if (*name == '/') {
@@ -89,7 +79,10 @@ static int locate(const abatis_policy *policy, const char *name, char **out, aba
         if (strchr(name, '/'))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is relative; give a name or an absolute path",
                                  name);
-        r = program_search(name, find_search_path(policy), &found, err);
+        /* By the PATH that the command will have. */
+        r = environment_filter(policy, (const char *const *)environ, &envp, err);
+        if (!r)
+                r = program_find(name, envp, &found, err);
         if (r < 0)
                 return r;
         if (*found == '/') {
@@ -120,6 +113,10 @@ static int check_file(const abatis_policy *policy, const char *path, const struc
         if (rule && rule->kind == RULE_DENY)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is denied by %s '%s'", path, rule->origin,
                                  rule->path);
+        /* A list narrows what the rules allow, and adds nothing to it. */
+        if (!policy_executes(policy, facts->real))
+                return error_set(err, ABATIS_E_INVALID, "no rule lets '%s' be executed; allow it with --exec",
+                                 path);
         return 0;
 }
 
@@ -369,19 +366,13 @@ static int protect_from_other_names(const abatis_policy *policy, struct startabl
         return 0;
 }
 
-/* What can be started can be read, and is not written. */
-static int add_rules(abatis_policy *policy, struct startable *startable, abatis_error *err)
+/* What can be started is not written. */
+static int protect(abatis_policy *policy, struct startable *startable, abatis_error *err)
 {
-        const char *path = startable->path;
-        const struct rule *rule;
-        bool is_readable;
         int r = 0;
 
-        rule = policy_decide(policy, ABATIS_READ, path, &is_readable);
-        if (!is_readable || (!rule && policy->has_private_tmp && path_is_below(path, "/tmp")))
-                r = policy_add_rule(policy, RULE_READ, path, origin, err);
-        if (!r && is_writable(policy, path))
-                r = policy_add_rule(policy, RULE_PROTECT, path, origin, err);
+        if (is_writable(policy, startable->path))
+                r = policy_add_rule(policy, RULE_PROTECT, startable->path, origin, err);
         if (!r && startable->kind != STARTABLE_LOADER)
                 r = protect_from_other_names(policy, startable, err);
         return r;
@@ -391,14 +382,13 @@ static int add_rules(abatis_policy *policy, struct startable *startable, abatis_
 static int add_library(abatis_policy *policy, const char *path, abatis_error *err)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
-        bool is_readable;
         int r = path_resolve(path, NULL, &facts, err);
 
         if (r < 0)
                 return r;
-        policy_decide(policy, ABATIS_READ, facts.real, &is_readable);
-        if (facts.kind == PATH_ABSENT || facts.kind == PATH_OTHER || !facts.real[1] || !is_readable ||
-            is_writable(policy, facts.real))
+        if (facts.kind == PATH_ABSENT || facts.kind == PATH_OTHER || !facts.real[1] ||
+            !policy_executes(policy, facts.real) || is_writable(policy, facts.real) ||
+            find(policy, facts.real))
                 return 0;
         for (size_t i = 0; i < policy->libraries.count; i++)
                 if (path_is_below(facts.real, policy->libraries.items[i]))
@@ -434,19 +424,28 @@ static int add_own_libraries(abatis_policy *policy, const char *program, abatis_
         return r < 0 ? r : add_library(policy, library, err);
 }
 
-/* What somebody asked for by name can be mapped, as long as it cannot be written. */
-static int add_asked_libraries(abatis_policy *policy, abatis_error *err)
+static bool is_system_directory(const char *path)
+{
+        for (size_t i = 0; i < COUNT(system_directories); i++)
+                if (!strcmp(path, system_directories[i]))
+                        return true;
+        return false;
+}
+
+/* What a rule lets be executed can be mapped, as long as it cannot be written. Of the system, whose programs lie there
+ * too, the directories of its libraries are enough. */
+static int add_executed_libraries(abatis_policy *policy, abatis_error *err)
 {
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
                 int r;
 
-                if (rule->kind != RULE_EXECUTE || !strncmp(rule->origin, "preset ", 7))
+                if (rule->kind != RULE_EXECUTE || is_system_directory(rule->path))
                         continue;
-                if (is_writable(policy, rule->facts.real))
+                if (rule->is_asked && is_writable(policy, rule->facts.real))
                         return error_set(err, ABATIS_E_INVALID,
                                          "'%s' can be executed (%s) and written, so that a command could put "
-                                         "any program there; protect it",
+                                         "any program there; leave it out, or protect it",
                                          rule->path, rule->origin);
                 r = add_library(policy, rule->facts.real, err);
                 if (r < 0)
@@ -463,7 +462,7 @@ static int add_libraries(abatis_policy *policy, abatis_error *err)
                 r = add_library(policy, library_directories[i], err);
         for (size_t i = 0; i < policy->startable_count && !r; i++)
                 r = add_own_libraries(policy, policy->startables[i].path, err);
-        return r < 0 ? r : add_asked_libraries(policy, err);
+        return r < 0 ? r : add_executed_libraries(policy, err);
 }
 
 static int resolve(abatis_policy *policy, abatis_error *err)
@@ -476,14 +475,8 @@ static int resolve(abatis_policy *policy, abatis_error *err)
                 if (policy->startables[i].kind != STARTABLE_LOADER)
                         r = add_needs(policy, i, err);
         for (size_t i = 0; i < policy->startable_count && !r; i++)
-                r = add_rules(policy, &policy->startables[i], err);
+                r = protect(policy, &policy->startables[i], err);
         return r < 0 ? r : add_libraries(policy, err);
-}
-
-/* Everything that the meaning of the list depends on only ever grows. */
-static size_t count_said(const abatis_policy *policy)
-{
-        return policy->commands.count + policy->environment.count + policy->rule_count;
 }
 
 /* Not twice for the same policy: a job of another thread may be looking at what was found. */
@@ -492,14 +485,13 @@ int commands_resolve(abatis_policy *policy, abatis_error *err)
         abatis_error below = { 0 };
         int r;
 
-        if (!policy->commands.count || policy->resolved_after == count_said(policy))
+        if (!policy->commands.count || policy->is_resolved)
                 return 0;
         commands_done(policy);
         r = resolve(policy, &below);
-        if (!r) {
-                policy->resolved_after = count_said(policy);
+        policy->is_resolved = !r;
+        if (!r)
                 return 0;
-        }
         commands_done(policy);
         if (r == ABATIS_E_MEMORY)
                 return error_memory(err);
@@ -518,7 +510,8 @@ void commands_done(abatis_policy *policy)
         }
         free(policy->startables);
         policy->startables = NULL;
-        policy->startable_count = policy->resolved_after = 0;
+        policy->startable_count = 0;
+        policy->is_resolved = false;
         strings_done(&policy->libraries);
 }
 

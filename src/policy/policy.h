@@ -80,7 +80,7 @@ struct abatis_policy {
         struct strings commands;                    /* allow-list of executables; empty is all */
         struct startable *startables; /* owned: what the list means, once the policy is finished */
         size_t startable_count;
-        size_t resolved_after;    /* how much had been said when the list was resolved: see commands.c */
+        bool is_resolved;         /* the list, and nothing was said since */
         struct strings libraries; /* with a list: directories whose files can be mapped as code; real */
         enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
         struct strings environment;        /* NAME (passed although it looks secret) or NAME=VALUE */
@@ -173,6 +173,8 @@ const struct rule *policy_decide(const abatis_policy *policy, abatis_access acce
 /* The same as if there were no patterns, for whoever must not rely on what may turn out to be unenforceable. */
 const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_access access, const char *real,
                                           bool *allowed);
+/* Whether the rules let a file be executed, as if there were no list of commands. */
+bool policy_executes(const abatis_policy *policy, const char *real);
 
 /* commands.c: finds out what the list of commands means and adds what follows from it; harmless to call again. */
 int commands_resolve(abatis_policy *policy, abatis_error *err);

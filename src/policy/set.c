@@ -238,6 +238,7 @@ int policy_apply(abatis_policy *policy, const struct setting *setting, abatis_er
         int r = set_value(policy, setting, err);
 
         policy_changed(policy);
+        policy->is_resolved = false;
         if (r < 0 || is_rule)
                 return r;
         return policy_note(policy, setting->key, setting->value, setting->origin, setting->is_asked, err);
@@ -293,9 +294,10 @@ int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
         int r;
 
         /* A path that a caller gives is never a pattern, so patterns have a key of their own. */
-        if (!strcmp(key, "filesystem.deny_glob"))
+        if (!strcmp(key, "filesystem.deny_glob")) {
                 r = policy_add_glob(policy, RULE_DENY, value, "filesystem.deny_glob", &below);
-        else if (id == KEY_COUNT)
+                policy->is_resolved = false;
+        } else if (id == KEY_COUNT)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not a key of a policy", key);
         else {
                 setting.origin = keys[id].name;

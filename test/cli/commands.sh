@@ -119,10 +119,12 @@ test_presets_keep_the_list() {
         done
 }
 
-test_a_program_of_the_hosts_tmp_is_shown() {
+test_a_program_of_the_hosts_tmp_can_be_shown() {
         mkdir "$HOST_TMP"
         cp /bin/echo "$HOST_TMP/my-echo"
         list "$HOST_TMP/my-echo" sh
+        refuses 125 --exec sandbox sh -c 'touch mark'
+        FLAGS+=(--exec "$HOST_TMP/my-echo")
         succeeds sandbox "$HOST_TMP/my-echo" hello
         prints hello
         succeeds sandbox sh -c "$HOST_TMP/my-echo again; : >/tmp/other"

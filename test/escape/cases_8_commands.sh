@@ -169,7 +169,7 @@ for preset in strict guard; do
         WITHOUT[1]=$preset SANDBOX[1]=$preset
         if [[ $preset == strict ]]; then
                 WITHOUT+=(--exec "$PROGRAMS")
-                SANDBOX+=(--read "$PROGRAMS")
+                SANDBOX+=(--exec "$ATTACK" --read "$PROGRAMS")
         fi
         try "unlisted_program_does_not_start_with_$preset" without_the_rule leak start_path "$WS/unlisted"
         try "copy_does_not_start_with_$preset" without_the_rule leak start_copy "$WS/unlisted" "$WS/copy"

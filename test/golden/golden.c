@@ -134,6 +134,7 @@ static const struct wish {
           { { "process.commands", "@bin/tool" },
             { "process.commands", "@home/u/other/tool" },
             { "filesystem.read", "@home/u/other/kept" },
+            { "filesystem.execute", "@home/u/other/tool" },
             { "filesystem.execute", "@home/u/elsewhere" } } },
         { "commands-in-the-workspace",
           "linux-6.18-user",

@@ -158,6 +158,10 @@ static void the_path_that_the_command_gets_counts(void **state)
         finish(policy);
         assert_kind(policy, at("opt/bin/elsewhere"), STARTABLE_LISTED);
         abatis_policy_free(policy);
+        /* One that is not passed counts for nothing. */
+        policy = policy_listing("tool");
+        set(policy, "environment.deny", "PATH");
+        assert_refused(policy, "tool");
 }
 
 static void a_script_brings_its_interpreter(void **state)
@@ -391,20 +395,24 @@ static void a_file_with_another_name_is_copied(void **state)
         assert_refused(policy, "names");
 }
 
-static void strict_shows_what_it_lists(void **state)
+static void a_list_adds_nothing_to_the_rules(void **state)
 {
         abatis_policy *policy = new_policy("strict");
 
         (void)state;
         set(policy, "process.commands", at("usr/bin/tool"));
-        assert_false(may(policy, ABATIS_READ, at("usr/bin/tool")));
-        for (int i = 0; i < 2; i++) {
-                finish(policy);
-                assert_true(may(policy, ABATIS_READ, at("usr/bin/tool")));
-                assert_true(may(policy, ABATIS_READ, at("usr/lib/loader.so")));
-                assert_false(may(policy, ABATIS_READ, at("usr/bin")));
-                assert_int_equal(count_rules(policy, RULE_READ), 2);
-        }
+        assert_refused(policy, "--exec");
+        /* Its loader must be allowed too. */
+        policy = new_policy("strict");
+        set(policy, "process.commands", at("usr/bin/tool"));
+        set(policy, "filesystem.execute", at("usr/bin"));
+        assert_refused(policy, at("usr/lib/loader.so"));
+        policy = new_policy("strict");
+        set(policy, "process.commands", at("usr/bin/tool"));
+        set(policy, "filesystem.execute", at("usr"));
+        finish(policy);
+        assert_kind(policy, at("usr/bin/tool"), STARTABLE_LISTED);
+        assert_false(may(policy, ABATIS_EXECUTE, at("usr/bin")));
         abatis_policy_free(policy);
 }
 
@@ -574,7 +582,7 @@ int main(void)
                 COMMANDS_TEST(an_interpreter_behind_a_planted_link_must_be_listed),
                 COMMANDS_TEST(a_listed_file_of_the_workspace_is_protected),
                 COMMANDS_TEST(a_file_with_another_name_is_copied),
-                COMMANDS_TEST(strict_shows_what_it_lists),
+                COMMANDS_TEST(a_list_adds_nothing_to_the_rules),
                 COMMANDS_TEST(the_program_to_run_must_be_listed),
                 COMMANDS_TEST(an_argument_that_names_a_denied_path_is_refused),
                 COMMANDS_TEST(long_arguments_are_no_paths),
