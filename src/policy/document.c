@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -125,10 +126,15 @@ int list_add(struct source *source, struct node *list, struct node *item)
         return 0;
 }
 
+/* Begins with random bytes that the kernel gave this process: nobody can make a file whose keys all meet in one place,
+ * which would cost the square after all. */
 static size_t hash(const char *key)
 {
+        const void *random = (const void *)getauxval(AT_RANDOM);
         uint64_t value = 14695981039346656037ull;
 
+        if (random)
+                memcpy(&value, random, sizeof(value));
         for (; *key; key++)
                 value = (value ^ (unsigned char)*key) * 1099511628211ull;
         return (size_t)(value ^ value >> 32);
@@ -217,21 +223,36 @@ int node_set_text(struct source *source, struct node *node, const char *text, si
 
 /* ---- the whole ------------------------------------------------------------------------------------------ */
 
-static int check_text(struct source *source)
+int source_error_at(struct source *source, size_t offset, const char *what)
 {
-        const char *nul = memchr(source->text, '\0', source->length);
-        size_t good = text_utf8_prefix(source->text, nul ? (size_t)(nul - source->text) : source->length);
         unsigned line = 1, column = 1;
 
-        if (good == source->length)
-                return 0;
-        for (size_t i = 0; i < good; i++) {
+        for (size_t i = 0; i < offset && i < source->length; i++) {
                 bool is_continued = ((unsigned char)source->text[i] & 0xc0) == 0x80;
 
                 column = source->text[i] == '\n' ? 1 : column + !is_continued;
                 line += source->text[i] == '\n';
         }
-        return source_error(source, line, column, source->text[good] ? "not UTF-8" : "a NUL byte");
+        return source_error(source, line, column, "%s", what);
+}
+
+static int check_text(struct source *source)
+{
+        const char *nul = memchr(source->text, '\0', source->length);
+        size_t good = text_utf8_prefix(source->text, nul ? (size_t)(nul - source->text) : source->length);
+
+        if (good == source->length)
+                return 0;
+        return source_error_at(source, good, source->text[good] ? "not UTF-8" : "a NUL byte");
+}
+
+/* Editors of another system begin every file with it; it is no part of what the file says. */
+static void skip_byte_order_mark(struct source *source)
+{
+        if (source->length >= 3 && !memcmp(source->text, "\xef\xbb\xbf", 3)) {
+                source->text += 3;
+                source->length -= 3;
+        }
 }
 
 enum document_format document_format_of(const char *name)
@@ -258,8 +279,10 @@ int document_parse(enum document_format format, const char *name, const char *te
                 return r;
         switch (format) {
         case DOCUMENT_YAML:
+                skip_byte_order_mark(&source);
                 return document_parse_yaml(&source, out);
         case DOCUMENT_JSON:
+                skip_byte_order_mark(&source);
                 return document_parse_json(&source, out);
         case DOCUMENT_TOML:
                 return document_parse_toml(&source, out);

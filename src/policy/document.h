@@ -74,7 +74,8 @@ struct source {
         const char *name; /* borrowed */
         const char *text; /* borrowed: UTF-8 without NUL, not terminated */
         size_t length;
-        size_t nodes; /* made so far */
+        size_t nodes;  /* made so far */
+        size_t copied; /* bytes of texts and keys that aliases have made */
         abatis_error *err;
 };
 
@@ -88,6 +89,8 @@ int map_add(struct source *source, struct node *map, const char *key, size_t key
 int node_set_text(struct source *source, struct node *node, const char *text, size_t length);
 int source_error(struct source *source, unsigned line, unsigned column, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+/* The same for a place that is known as so many bytes from the beginning. */
+int source_error_at(struct source *source, size_t offset, const char *what);
 
 int document_parse_yaml(struct source *source, struct node **out);
 int document_parse_json(struct source *source, struct node **out);

@@ -50,8 +50,7 @@ static int next_event(struct reader *reader, yaml_event_t *event)
                 return error_memory(reader->source->err);
         case YAML_READER_ERROR:
                 /* The bytes are UTF-8: what is left is a character that YAML does not allow. */
-                return source_error(reader->source, line_of(parser->mark), column_of(parser->mark),
-                                    "a control character");
+                return source_error_at(reader->source, parser->problem_offset, "a control character");
         case YAML_NO_ERROR:
         case YAML_SCANNER_ERROR:
         case YAML_PARSER_ERROR:
@@ -183,7 +182,18 @@ static void close_anchor(struct reader *reader, const struct node *node)
                         reader->anchors[i].is_open = false;
 }
 
-/* A copy, with the alias's place: the number of nodes is limited, so an alias bomb ends there. */
+static int count_copied(struct reader *reader, const struct node *from, yaml_mark_t mark)
+{
+        size_t length = (from->text ? strlen(from->text) : 0) + (from->key ? strlen(from->key) : 0);
+
+        reader->source->copied += length;
+        if (reader->source->copied > DOCUMENT_SIZE_MAX)
+                return fail_at(reader, mark, "aliases make more than 1 MiB of text");
+        return 0;
+}
+
+/* A copy, with the alias's place: the number of nodes and the length of their texts are limited, so an alias bomb ends
+ * there. */
 static struct node *copy_node(struct reader *reader, const struct node *from, unsigned depth,
                               yaml_mark_t mark)
 {
@@ -191,10 +201,12 @@ static struct node *copy_node(struct reader *reader, const struct node *from, un
         struct node *copy;
         int r = 0;
 
-        if (depth > DOCUMENT_DEPTH_MAX) {
+        if (depth > DOCUMENT_DEPTH_MAX && (from->kind == NODE_LIST || from->kind == NODE_MAP)) {
                 fail_at(reader, mark, "nested deeper than 64 levels");
                 return NULL;
         }
+        if (count_copied(reader, from, mark) < 0)
+                return NULL;
         copy = node_new(source, from->kind, line_of(mark), column_of(mark));
         if (!copy)
                 return NULL;
@@ -271,6 +283,8 @@ static int read_item(struct reader *reader, struct node *map, const yaml_event_t
 
         if (key->type != YAML_SCALAR_EVENT)
                 return fail_at(reader, key->start_mark, "a key must be a word");
+        if (key->data.scalar.tag)
+                return fail_at(reader, key->start_mark, "tags are not supported");
         r = next_event(reader, &event);
         if (r < 0)
                 return r;
