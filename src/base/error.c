@@ -11,14 +11,15 @@
 static void copy_printable(char *to, size_t size, const char *from)
 {
         size_t used = 0;
+        bool is_c1 = false;
 
         for (; *from && used + 5 < size; from++) {
                 unsigned char byte = (unsigned char)*from;
+                bool was_c1 = is_c1;
 
-                /* U+0080 to U+009f drive terminals as well. */
-                bool is_c1 = byte == 0xc2 && (unsigned char)from[1] >= 0x80 && (unsigned char)from[1] <= 0x9f;
-
-                if (byte >= 0x20 && byte != 0x7f && !is_c1)
+                /* U+0080 to U+009f drive terminals as well, and their second byte does so by itself. */
+                is_c1 = byte == 0xc2 && (unsigned char)from[1] >= 0x80 && (unsigned char)from[1] <= 0x9f;
+                if (byte >= 0x20 && byte != 0x7f && !is_c1 && !was_c1)
                         to[used++] = *from;
                 else
                         used += (size_t)snprintf(to + used, size - used, "\\x%02x", byte);

@@ -367,23 +367,23 @@ static int read_top(struct reading *reading, const struct node *root)
         return 0;
 }
 
+static const struct entry *find_entry(const struct layer *layer, enum key_id key)
+{
+        for (size_t i = 0; i < layer->count; i++)
+                if (layer->entries[i].key == key)
+                        return &layer->entries[i];
+        return NULL;
+}
+
 /* What only the whole can tell. */
 static int check_whole(const struct reading *reading)
 {
         const struct layer *layer = reading->layer;
+        const struct entry *mode = find_entry(layer, KEY_NETWORK), *connect = find_entry(layer, KEY_CONNECT);
 
-        for (size_t i = 0; i < layer->count; i++) {
-                const struct entry *entry = &layer->entries[i];
-
-                if (entry->key == KEY_CONNECT && layer->has[KEY_NETWORK])
-                        for (size_t j = 0; j < layer->count; j++)
-                                if (layer->entries[j].key == KEY_NETWORK &&
-                                    strcmp(layer->entries[j].value, "list"))
-                                        return document_error(
-                                                reading->err, layer->name, entry->line, entry->column,
-                                                "network.connect needs network.mode list, not %s",
-                                                layer->entries[j].value);
-        }
+        if (mode && connect && strcmp(mode->value, "list"))
+                return document_error(reading->err, layer->name, connect->line, connect->column,
+                                      "network.connect needs network.mode list, not %s", mode->value);
         return 0;
 }
 
