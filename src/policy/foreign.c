@@ -41,6 +41,27 @@ static const char *const table_words[] = { "enabled",          "allowed_commands
 static const char *const srt_network_words[] = { "allowedDomains", "deniedDomains", NULL };
 static const char *const srt_filesystem_words[] = { "denyRead", "allowWrite", "denyWrite", NULL };
 
+/* A key of our own format, in a file that is read as another one, would be left out. */
+static int check_unmixed(const struct foreign_reading *reading, const struct node *root)
+{
+        for (enum key_id key = KEY_EXTENDS; key < KEY_COUNT; key++) {
+                size_t length = key_section_length(&keys[key]);
+                OWN_FREE char *section = strndup(keys[key].name, length);
+                const struct node *map, *found;
+
+                if (!section)
+                        return error_memory(reading->err);
+                map = length ? find_map(root, section) : root;
+                found = map ? node_find(map, key_leaf(&keys[key])) : NULL;
+                if (found)
+                        return document_error(reading->err, reading->layer->name, found->key_line,
+                                              found->key_column,
+                                              "%s is of another format than 'sandbox'; make two files of it",
+                                              keys[key].name);
+        }
+        return 0;
+}
+
 enum foreign foreign_detect(const struct node *root)
 {
         const struct node *sandbox = find_map(root, "sandbox");
@@ -81,7 +102,7 @@ static int add(struct foreign_reading *reading, enum key_id key, const char *val
         return layer_add(reading->layer, key, value, place, reading->err);
 }
 
-/* A list of texts below `name`, if there is one; each goes through `translate`. */
+/* A list below `name`, if there is one; each item, a text unless it is a port, goes through `translate`. */
 static int add_texts(struct foreign_reading *reading, const struct node *map, const char *name,
                      enum key_id key,
                      int (*translate)(struct foreign_reading *, enum key_id, const struct node *))
@@ -97,7 +118,7 @@ static int add_texts(struct foreign_reading *reading, const struct node *map, co
                 const struct node *item = list->items[i];
                 int r;
 
-                if (item->kind != NODE_STRING || !*item->text)
+                if ((item->kind != NODE_STRING || !*item->text) && key != KEY_BIND)
                         return fail_at(reading, item, "%s takes a list of texts", name);
                 r = translate(reading, key, item);
                 if (r < 0)
@@ -129,6 +150,38 @@ static int add_place(struct foreign_reading *reading, enum key_id key, const str
         return add(reading, key, place, item);
 }
 
+/* HOST:PORT; without a port, every one. */
+static int add_host(struct foreign_reading *reading, enum key_id key, const struct node *item)
+{
+        OWN_FREE char *every = text_join(item->text, ":*", "");
+
+        if (!every)
+                return error_memory(reading->err);
+        if (layer_is_place(item->text))
+                return add(reading, key, item->text, item);
+        if (!layer_is_place(every))
+                return fail_at(reading, item, "'%s' is not of the form HOST or HOST:PORT", item->text);
+        return add(reading, key, every, item);
+}
+
+/* A port, as a number or as a text, of the loopback, where ours are published. */
+static int add_port(struct foreign_reading *reading, enum key_id key, const struct node *item)
+{
+        static const char *const loopbacks[] = { "", "localhost:", "127.0.0.1:", "[::1]:", NULL };
+        char number[24] = "";
+        const char *text = item->kind == NODE_STRING ? item->text : number;
+
+        if (item->kind == NODE_INTEGER)
+                snprintf(number, sizeof(number), "%" PRId64, item->integer);
+        for (const char *const *loopback = loopbacks; *loopback; loopback++) {
+                size_t length = strlen(*loopback);
+
+                if (!strncmp(text, *loopback, length) && layer_is_port(text + length))
+                        return add(reading, key, text + length, item);
+        }
+        return fail_at(reading, item, "bind takes ports of the loopback, such as 8080 or localhost:8080");
+}
+
 /* A whole number below `name`, if there is one, with what makes it ours: 512 and "MiB". */
 static int add_number(struct foreign_reading *reading, const struct node *map, const char *name,
                       enum key_id key, const char *unit)
@@ -156,6 +209,7 @@ static int parse_section(struct foreign_reading *reading, const struct node *roo
         const struct node *sandbox = find_map(root, "sandbox"), *paths = node_find(sandbox, "allow_paths"),
                           *network = node_find(sandbox, "allow_network"),
                           *limits = node_find(sandbox, "resource_limits");
+        struct layer *layer = reading->layer;
         int r = check_words(reading, root, "the file", top_words);
 
         if (!r)
@@ -167,24 +221,23 @@ static int parse_section(struct foreign_reading *reading, const struct node *roo
         if (!r && limits)
                 r = check_words(reading, limits, "sandbox.resource_limits", limit_words);
         /* It lists what is allowed, so there is nothing below it. */
-        reading->layer->has[KEY_EXTENDS] = true;
+        layer->has[KEY_EXTENDS] = layer->has[KEY_READ] = layer->has[KEY_WRITE] = layer->has[KEY_EXECUTE] =
+                true;
         if (!r)
-                r = add_texts(reading, paths, "read", KEY_READ, add_as_is);
+                r = add_texts(reading, paths, "read", KEY_READ, add_place);
         if (!r)
-                r = add_texts(reading, paths, "write", KEY_WRITE, add_as_is);
+                r = add_texts(reading, paths, "write", KEY_WRITE, add_place);
         if (!r)
-                r = add_texts(reading, paths, "execute", KEY_EXECUTE, add_as_is);
+                r = add_texts(reading, paths, "execute", KEY_EXECUTE, add_place);
         if (!r)
-                r = add_texts(reading, network, "connect", KEY_CONNECT, add_as_is);
+                r = add_texts(reading, network, "connect", KEY_CONNECT, add_host);
         if (!r)
-                r = add_texts(reading, network, "bind", KEY_BIND, add_as_is);
+                r = add_texts(reading, network, "bind", KEY_BIND, add_port);
         if (!r) {
-                size_t listed = reading->layer->count;
                 bool is_open = false;
 
-                for (size_t i = 0; i < listed; i++)
-                        is_open |= reading->layer->entries[i].key == KEY_CONNECT ||
-                                   reading->layer->entries[i].key == KEY_BIND;
+                for (size_t i = 0; i < layer->count; i++)
+                        is_open |= layer->entries[i].key == KEY_CONNECT || layer->entries[i].key == KEY_BIND;
                 r = add(reading, KEY_NETWORK, is_open ? "list" : "deny", network ? network : sandbox);
         }
         if (!r)
@@ -202,8 +255,10 @@ static int parse_table(struct foreign_reading *reading, const struct node *root)
 {
         const struct node *sandbox = find_map(root, "sandbox"), *enabled = node_find(sandbox, "enabled");
         struct layer *layer = reading->layer;
-        int r = check_words(reading, sandbox, "[sandbox]", table_words);
+        int r = check_unmixed(reading, root);
 
+        if (!r)
+                r = check_words(reading, sandbox, "[sandbox]", table_words);
         if (!r && enabled && enabled->kind != NODE_BOOLEAN)
                 r = fail_at(reading, enabled, "enabled takes true or false");
         if (r < 0)
@@ -233,6 +288,8 @@ static int add_domain(struct foreign_reading *reading, enum key_id key, const st
 
         if (!place)
                 return error_memory(reading->err);
+        if (strchr(item->text, ':') || !layer_is_place(place))
+                return fail_at(reading, item, "'%s' is not a domain", item->text);
         return add(reading, key, place, item);
 }
 
@@ -241,12 +298,12 @@ static bool covers(const char *allowed, const char *name)
 {
         size_t length = strlen(name), suffix;
 
-        if (!strcmp(allowed, name) || !strcmp(allowed, "*"))
+        if (!strcasecmp(allowed, name) || !strcmp(allowed, "*"))
                 return true;
         if (strncmp(allowed, "*.", 2))
                 return false;
         suffix = strlen(allowed + 1);
-        return length > suffix && !strcmp(name + length - suffix, allowed + 1);
+        return length > suffix && !strcasecmp(name + length - suffix, allowed + 1);
 }
 
 /* An exception within what is allowed has no words in our format; any other changes nothing. */

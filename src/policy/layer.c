@@ -122,13 +122,23 @@ static bool is_name(const char *text)
         return *text && !strpbrk(text, "=\n ");
 }
 
-static bool is_port(const char *text)
+bool layer_is_port(const char *text)
 {
         size_t digits = strspn(text, "0123456789");
 
-        if (!strcmp(text, "*"))
-                return true;
         return digits && digits <= 5 && !text[digits] && *text != '0' && atoi(text) <= 65535;
+}
+
+/* Of a host with colons in it nobody could tell where the port begins: it has brackets. */
+bool layer_is_place(const char *text)
+{
+        const char *colon = strrchr(text, ':');
+        size_t length = colon ? (size_t)(colon - text) : 0;
+        bool has_brackets = length > 2 && *text == '[' && text[length - 1] == ']';
+
+        if (!length || strpbrk(text, " \n") || (strcmp(colon + 1, "*") && !layer_is_port(colon + 1)))
+                return false;
+        return has_brackets ? strcspn(text + 1, "[]") == length - 2 : strcspn(text, ":[]") == length;
 }
 
 static int add_word(struct reading *reading, enum key_id key, const struct node *node)
@@ -148,9 +158,7 @@ static int add_word(struct reading *reading, enum key_id key, const struct node 
         if (node->kind != NODE_STRING)
                 return wrong_type(reading, key, node, "a list of texts");
         if (keys[key].type == TYPE_HOSTS) {
-                const char *colon = strrchr(text, ':');
-
-                if (!colon || colon == text || strpbrk(text, " \n") || !is_port(colon + 1))
+                if (!layer_is_place(text))
                         return fail_at(reading, node, "%s: '%s' is not of the form HOST:PORT", keys[key].name,
                                        text);
         } else if (!is_name(text))

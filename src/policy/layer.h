@@ -36,10 +36,18 @@ static inline void own_layer_free(struct layer **layer)
 }
 #define OWN_LAYER __attribute__((cleanup(own_layer_free)))
 
+/* As YAML of our own format; show.c. */
+int layer_print(const struct layer *layer, char **out, abatis_error *err);
+
 /* For the parsers of other formats. Copies the value. */
 struct layer *layer_new(const char *name);
 int layer_add(struct layer *layer, enum key_id key, const char *value, const struct node *place,
               abatis_error *err);
+
+/* "443". */
+bool layer_is_port(const char *text);
+/* "example.org:443", "*.example.org:*", "[::1]:80". */
+bool layer_is_place(const char *text);
 
 /* foreign.c: formats of other tools. */
 enum foreign { FOREIGN_NONE, FOREIGN_SECTION, FOREIGN_TABLE, FOREIGN_SRT };

@@ -51,7 +51,7 @@ static json_t *describe_type(enum key_type type)
         case TYPE_MODE:
                 return json_pack("{s:[s, s, s, s]}", "enum", "deny", "unix-only", "allow", "list");
         case TYPE_HOSTS:
-                return list_of(text_like("^[^\\n ]+:(\\*|" PORT ")$"));
+                return list_of(text_like("^([^\\n :\\[\\]]+|\\[[^\\n \\[\\]]+\\]):(\\*|" PORT ")$"));
         case TYPE_PORTS:
                 return list_of(
                         json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 65535));

@@ -55,13 +55,19 @@ static void lines_done(struct lines *lines)
 
 /* ---- what there is to say ------------------------------------------------------------------------------- */
 
+/* A path that would be read as something else. */
+static bool needs_braces(const char *path)
+{
+        return glob_has_magic(path) || strstr(path, "${");
+}
+
 static void add_rules(struct lines *lines, const abatis_policy *policy, enum key_id key)
 {
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
 
                 if (rule->kind == key_rule_kind(key))
-                        add_line(lines, key, rule->path, !rule->glob && glob_has_magic(rule->path),
+                        add_line(lines, key, rule->path, !rule->glob && needs_braces(rule->path),
                                  rule->origin);
         }
 }
@@ -203,36 +209,71 @@ static bool is_list(enum key_type type)
                type != TYPE_DURATION && type != TYPE_NUMBER;
 }
 
+/* What YAML would read as a break, refuse, or not show: everything but this may stand in quotes as it is. */
+static bool needs_escape(uint32_t character)
+{
+        return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x2028 ||
+               character == 0x2029 || character == 0xfeff || character == 0xfffe || character == 0xffff;
+}
+
+static void add_quoted(struct text *out, const char *value, size_t length)
+{
+        text_add(out, "\"");
+        while (length) {
+                uint32_t character;
+                size_t taken = text_character(value, length, &character);
+
+                if (needs_escape(character))
+                        text_addf(out, character < 0x100 ? "\\x%02x" : "\\u%04x", character);
+                else if (character == '"' || character == '\\')
+                        text_addf(out, "\\%c", (int)character);
+                else
+                        text_add_bytes(out, value, taken);
+                value += taken;
+                length -= taken;
+        }
+        text_add(out, "\"");
+}
+
 /* Words, numbers and units need no quotes; everything else gets them. */
 static void add_scalar(struct text *out, const struct line *line, const char *value)
 {
         enum key_type type = keys[line->key].type;
 
-        if (type == TYPE_PORTS || !is_list(type)) {
+        if (type == TYPE_PORTS || !is_list(type))
                 text_add(out, value);
-                return;
-        }
-        text_add(out, "\"");
-        for (; *value; value++) {
-                if (*value == '"' || *value == '\\')
-                        text_addf(out, "\\%c", *value);
-                else if (*value == '\n')
-                        text_add(out, "\\n");
-                else if ((unsigned char)*value < 0x20 || *value == 0x7f)
-                        text_addf(out, "\\x%02x", (unsigned char)*value);
-                else
-                        text_add_bytes(out, value, 1);
-        }
-        text_add(out, "\"");
+        else
+                add_quoted(out, value, strlen(value));
 }
 
 static void add_origin(struct text *out, size_t line_start, const char *origin)
 {
         size_t width = out->length - line_start;
 
-        if (origin)
-                text_addf(out, "%*s# %s", width < 44 ? (int)(44 - width) : 1, "", origin);
+        if (origin) {
+                text_addf(out, "%*s# ", width < 44 ? (int)(44 - width) : 1, "");
+                text_add_line(out, origin);
+        }
         text_add(out, "\n");
+}
+
+static bool is_plain_name(const char *name, size_t length)
+{
+        if (!length || length > 256 || (*name >= '0' && *name <= '9'))
+                return false;
+        return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= length;
+}
+
+static void add_name(struct text *out, const char *name, size_t length)
+{
+        if (is_plain_name(name, length))
+                text_addf(out, "    %.*s: ", (int)length, name);
+        else {
+                /* YAML finds the colon behind a short key only; a longer one must be announced. */
+                text_add(out, length > 128 ? "    ? " : "    ");
+                add_quoted(out, name, length);
+                text_add(out, length > 128 ? "\n    : " : ": ");
+        }
 }
 
 static void add_item(struct text *out, const struct line *line)
@@ -240,10 +281,10 @@ static void add_item(struct text *out, const struct line *line)
         size_t start = out->length;
 
         if (keys[line->key].type == TYPE_ASSIGNMENTS) {
-                const char *equals = strchr(line->value, '=');
+                size_t length = strcspn(line->value, "=");
 
-                text_addf(out, "    %.*s: ", (int)(equals - line->value), line->value);
-                add_scalar(out, line, equals + 1);
+                add_name(out, line->value, length);
+                add_scalar(out, line, line->value + length + 1);
         } else {
                 text_add(out, line->is_literal ? "    - {path: " : "    - ");
                 add_scalar(out, line, line->value);
@@ -261,7 +302,7 @@ static void print_key(struct text *out, const struct lines *lines, size_t first,
 
         text_addf(out, "%s%s:", is_top ? "" : "  ", key_leaf(key));
         if (!line->value) {
-                text_add(out, " []");
+                text_add(out, key->type == TYPE_ASSIGNMENTS ? " {}" : " []");
                 add_origin(out, start, line->origin);
         } else if (!is_list(key->type)) {
                 text_add(out, " ");
@@ -331,24 +372,15 @@ int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out,
         return text_take(&text, out, err);
 }
 
-int abatis_policy_convert(const char *file, char **out, abatis_error *err)
+int layer_print(const struct layer *layer, char **out, abatis_error *err)
 {
         OWN_LINES struct lines lines = { 0 };
         OWN_TEXT struct text text = { 0 };
-        OWN_FREE char *bytes = NULL;
-        OWN_LAYER struct layer *layer = NULL;
-        size_t length = 0;
-        int r = file_read(file, FILE_ANY, &bytes, &length, err);
 
-        if (!r && !bytes)
-                r = error_set(err, ABATIS_E_INVALID, "policy '%s' does not exist", file);
-        if (!r)
-                r = layer_read(document_format_of(file), file, bytes, length, &layer, err);
-        if (r < 0)
-                return r;
         if (layer->is_disabled)
                 return error_set(err, ABATIS_E_INVALID,
-                                 "%s: sandbox is disabled; there is no policy that runs nothing", file);
+                                 "%s: sandbox is disabled; there is no policy that runs nothing",
+                                 layer->name);
         for (enum key_id key = KEY_EXTENDS; key < KEY_COUNT; key++) {
                 size_t before = lines.count;
 
@@ -364,6 +396,20 @@ int abatis_policy_convert(const char *file, char **out, abatis_error *err)
         text_add(&text, "version: 1\n");
         print_yaml(&text, &lines);
         return text_take(&text, out, err);
+}
+
+int abatis_policy_convert(const char *file, char **out, abatis_error *err)
+{
+        OWN_FREE char *bytes = NULL;
+        OWN_LAYER struct layer *layer = NULL;
+        size_t length = 0;
+        int r = file_read(file, FILE_ANY, &bytes, &length, err);
+
+        if (!r && !bytes)
+                r = error_set(err, ABATIS_E_INVALID, "policy '%s' does not exist", file);
+        if (!r)
+                r = layer_read(document_format_of(file), file, bytes, length, &layer, err);
+        return r ? r : layer_print(layer, out, err);
 }
 
 uint64_t abatis_policy_limit(const abatis_policy *policy, const char *key)
