@@ -1,0 +1,73 @@
+/* test_sha256.c: the vectors of FIPS 180-4 and NIST, and every length round the ends of blocks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "scratch.h"
+
+static void assert_hash(const void *bytes, size_t length, const char *wanted)
+{
+        char hash[SHA256_TEXT_SIZE];
+
+        sha256_text(bytes, length, hash);
+        assert_string_equal(hash, wanted);
+}
+
+static void published_vectors_are_met(void **state)
+{
+        static const struct {
+                const char *text, *hash;
+        } vectors[] = {
+                { "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+                { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+                { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
+                { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnop"
+                  "qrstnopqrstu",
+                  "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(vectors) / sizeof(*vectors); i++)
+                assert_hash(vectors[i].text, strlen(vectors[i].text), vectors[i].hash);
+        assert_hash("\xbd", 1, "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
+        assert_hash("\xc9\x8c\x8e\x55", 4,
+                    "7abc22c0ae5af26ce93dbb94433a0e0b2e119d014f8e7f65bd56c61ccccd9504");
+}
+
+/* The hash of all lengths' hashes, each of so many bytes 'a'; from Python's hashlib. */
+static void every_length_round_the_ends_of_blocks_is_right(void **state)
+{
+        char bytes[300], all[sizeof(bytes) * (SHA256_TEXT_SIZE - 1) + 1];
+
+        (void)state;
+        memset(bytes, 'a', sizeof(bytes));
+        for (size_t length = 0; length < sizeof(bytes); length++)
+                sha256_text(bytes, length, all + length * (SHA256_TEXT_SIZE - 1));
+        assert_hash(all, sizeof(all) - 1, "dd21bb91165542678c760dec417a174580c2006e5105a25e373c77dd466cdf00");
+}
+
+static void a_million_bytes_are_right(void **state)
+{
+        char *bytes = malloc(1000000);
+
+        (void)state;
+        assert_non_null(bytes);
+        memset(bytes, 'a', 1000000);
+        assert_hash(bytes, 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+        memset(bytes, 0, 1000000);
+        assert_hash(bytes, 1000000, "d29751f2649b32ff572b5e0a9f541ea660a50f94ff0beedfb0b692b924cc8025");
+        free(bytes);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(published_vectors_are_met),
+                cmocka_unit_test(every_length_round_the_ends_of_blocks_is_right),
+                cmocka_unit_test(a_million_bytes_are_right),
+        };
+
+        return cmocka_run_group_tests_name("sha256", tests, NULL, NULL);
+}
