@@ -45,6 +45,22 @@ static const struct rule *find_pattern(const abatis_policy *policy, enum rule_ki
         return NULL;
 }
 
+/* What may be executed or written may also be read, and what may be written may be executed. Where everything may be
+ * executed, that is everything in view. */
+static const struct rule *find_grant(const abatis_policy *policy, abatis_access access,
+                                     const struct rule *const found[RULE_KINDS])
+{
+        const struct rule *rule = found[access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE];
+
+        if (!rule && access == ABATIS_EXECUTE)
+                rule = found[RULE_WRITE];
+        if (!rule && access == ABATIS_EXECUTE && policy->executes_all)
+                rule = found[RULE_READ];
+        if (!rule && access == ABATIS_READ)
+                rule = found[RULE_READ] ? found[RULE_READ] : found[RULE_EXECUTE];
+        return rule;
+}
+
 static const struct rule *decide(const abatis_policy *policy, abatis_access access, const char *real,
                                  bool with_patterns, bool *allowed)
 {
@@ -65,15 +81,7 @@ static const struct rule *decide(const abatis_policy *policy, abatis_access acce
                 *allowed = commands_find(policy, real) != NULL;
                 return NULL;
         }
-        /* What may be executed or written may also be read, and what may be written may be executed. Where everything
-         * may be executed, that is everything in view. */
-        rule = found[access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE];
-        if (!rule && access == ABATIS_EXECUTE)
-                rule = found[RULE_WRITE];
-        if (!rule && access == ABATIS_EXECUTE && policy->executes_all)
-                rule = found[RULE_READ];
-        if (!rule && access == ABATIS_READ)
-                rule = found[RULE_READ] ? found[RULE_READ] : found[RULE_EXECUTE];
+        rule = find_grant(policy, access, found);
         *allowed = rule || (access == ABATIS_READ && policy->reads_all) ||
                    (access == ABATIS_EXECUTE && policy->executes_all && policy->reads_all);
         return rule;
@@ -93,9 +101,12 @@ const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_ac
 
 bool policy_executes(const abatis_policy *policy, const char *real)
 {
-        if (find_rule(policy, RULE_DENY, real, true))
+        const struct rule *found[RULE_KINDS];
+
+        find_rules(policy, real, found);
+        if (found[RULE_DENY] || find_pattern(policy, RULE_DENY, real))
                 return false;
-        if (find_grant(policy, ABATIS_EXECUTE, real))
+        if (find_grant(policy, ABATIS_EXECUTE, found))
                 return true;
         /* Of the host's /tmp only what a rule names is there. */
         return policy->executes_all && policy->reads_all &&
