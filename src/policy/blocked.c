@@ -23,49 +23,48 @@ enum { MAX_LINKS = 40 /* the kernel's own limit for one lookup */ };
 
 /* Where a path leads. */
 struct meaning {
-        const char *real; /* what was asked about, if no link is in it; else that of `facts` */
-        struct path_facts facts;
-        struct strings links; /* where links stood on the way */
+        const char *real;        /* what was asked about, if no link is in it; else that of `facts` */
+        struct path_facts facts; /* with every link on the way */
 };
 
 static void meaning_done(struct meaning *meaning)
 {
         path_facts_done(&meaning->facts);
-        strings_done(&meaning->links);
 }
 
 #define OWN_MEANING __attribute__((cleanup(meaning_done)))
 
-/* One name further down from where `meaning` is. */
-static bool walk_into(struct meaning *meaning, const char *name, size_t length)
+/* One name further down. */
+static bool walk_into(struct path_facts *facts, const char *name, size_t length)
 {
         OWN_FREE char *copy = strndup(name, length);
-        OWN_FREE char *path = copy ? path_join(meaning->facts.real, copy) : NULL;
+        OWN_FREE char *path = copy ? path_join(facts->real, copy) : NULL;
         struct path_facts next = { 0 };
         bool is_kept = true;
 
-        if (!path || path_resolve(path, meaning->facts.real, &next, NULL) < 0)
+        if (!path || path_resolve(path, facts->real, &next, NULL) < 0)
                 return false;
         for (size_t i = 0; i < next.links.count && is_kept; i++)
-                is_kept = strings_add(&meaning->links, next.links.items[i], NULL) == 0;
-        path_facts_done(&meaning->facts);
-        meaning->facts = next;
-        return is_kept && meaning->links.count <= MAX_LINKS;
+                is_kept = strings_add(&facts->links, next.links.items[i], NULL) == 0;
+        free(facts->real);
+        facts->real = take_pointer(next.real);
+        path_facts_done(&next);
+        return is_kept && facts->links.count <= MAX_LINKS;
 }
 
 /* Back to the directory above. Out of what does not exist too: it may exist by the time somebody walks there. */
-static void walk_out(struct meaning *meaning)
+static void walk_out(struct path_facts *facts)
 {
-        char *slash = strrchr(meaning->facts.real, '/');
+        char *slash = strrchr(facts->real, '/');
 
-        slash[slash == meaning->facts.real] = '\0';
+        slash[slash == facts->real] = '\0';
 }
 
 /* Walks as the kernel would: ".." leaves the directory that a link has led into. */
-static bool walk(const char *path, struct meaning *meaning)
+static bool walk(const char *path, struct path_facts *facts)
 {
-        meaning->facts.real = strdup("/");
-        if (!meaning->facts.real)
+        facts->real = strdup("/");
+        if (!facts->real)
                 return false;
         while (*path) {
                 size_t length;
@@ -73,23 +72,29 @@ static bool walk(const char *path, struct meaning *meaning)
                 path += strspn(path, "/");
                 length = strcspn(path, "/");
                 if (length == 2 && !memcmp(path, "..", 2))
-                        walk_out(meaning);
-                else if (length && !(length == 1 && *path == '.') && !walk_into(meaning, path, length))
+                        walk_out(facts);
+                else if (length && !(length == 1 && *path == '.') && !walk_into(facts, path, length))
                         return false;
                 path += length;
         }
-        meaning->real = meaning->facts.real;
         return true;
 }
 
 /* False when it cannot be found out; what is not absolute means something else to everybody. */
 static bool find_meaning(const char *path, struct meaning *meaning)
 {
+        bool is_clean;
+
         if (!path || *path != '/' || strlen(path) >= PATH_MAX)
                 return false;
-        if (!path_is_clean(path) || !path_has_no_link(path))
-                return walk(path, meaning);
-        meaning->real = path;
+        is_clean = path_is_clean(path);
+        if (is_clean && path_has_no_link(path)) {
+                meaning->real = path;
+                return true;
+        }
+        if (is_clean ? path_resolve(path, NULL, &meaning->facts, NULL) < 0 : !walk(path, &meaning->facts))
+                return false;
+        meaning->real = meaning->facts.real;
         return true;
 }
 
@@ -98,8 +103,9 @@ static bool is_inside(const struct meaning *asked, const char *place)
 {
         if (path_is_below(asked->real, place))
                 return true;
-        for (size_t i = 0; i < asked->links.count; i++)
-                if (path_is_below(asked->links.items[i], place) && strcmp(asked->links.items[i], place) != 0)
+        for (size_t i = 0; i < asked->facts.links.count; i++)
+                if (path_is_below(asked->facts.links.items[i], place) &&
+                    strcmp(asked->facts.links.items[i], place) != 0)
                         return true;
         return false;
 }
