@@ -9,101 +9,106 @@
 #include "policy/index.h"
 #include "policy/policy.h"
 
-/* For each kind the first rule, patterns aside, that holds for the path. */
-static void find_rules(const abatis_policy *policy, const char *real, const struct rule *found[RULE_KINDS])
+/* For each kind the number + 1 of the first rule, patterns aside, that holds for the path, or 0: the slow way, while the
+ * policy is still being put together. */
+static const uint32_t *scan_rules(const abatis_policy *policy, const char *real, uint32_t numbers[RULE_KINDS])
 {
-        memset(found, 0, RULE_KINDS * sizeof(*found));
-        if (index_is_current(policy->index, policy)) {
-                const uint32_t *numbers = index_find(policy->index, real);
-
-                for (size_t kind = 0; kind < RULE_KINDS; kind++)
-                        if (numbers[kind])
-                                found[kind] = &policy->rules[numbers[kind] - 1];
-                return;
-        }
-        /* The policy is still being put together. */
-        for (size_t i = 0; i < policy->rule_count; i++) {
+        memset(numbers, 0, RULE_KINDS * sizeof(*numbers));
+        for (uint32_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
 
-                if (!rule->glob && !found[rule->kind] && rule_holds_for(rule, real))
-                        found[rule->kind] = rule;
+                if (!rule->glob && !numbers[rule->kind] && rule_holds_for(rule, real))
+                        numbers[rule->kind] = i + 1;
         }
+        return numbers;
 }
 
-static const struct rule *find_pattern(const abatis_policy *policy, enum rule_kind kind, const char *real)
+/* The number + 1 of the first pattern that holds for the path, or 0. */
+static uint32_t find_pattern(const abatis_policy *policy, enum rule_kind kind, const char *real)
 {
         bool is_indexed = index_is_current(policy->index, policy);
         size_t count = policy->rule_count;
         const uint32_t *patterns = is_indexed ? index_patterns(policy->index, &count) : NULL;
 
-        for (size_t i = 0; i < count; i++) {
-                const struct rule *rule = &policy->rules[patterns ? patterns[i] : i];
+        for (uint32_t i = 0; i < count; i++) {
+                uint32_t number = patterns ? patterns[i] : i;
+                const struct rule *rule = &policy->rules[number];
 
                 if (rule->glob && rule->kind == kind && rule_holds_for(rule, real))
-                        return rule;
+                        return number + 1;
         }
-        return NULL;
+        return 0;
 }
 
 /* What may be executed or written may also be read, and what may be written may be executed. Where everything may be
  * executed, that is everything in view. */
-static const struct rule *find_grant(const abatis_policy *policy, abatis_access access,
-                                     const struct rule *const found[RULE_KINDS])
+static uint32_t find_grant(const abatis_policy *policy, abatis_access access, const uint32_t *found)
 {
-        const struct rule *rule = found[access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE];
+        uint32_t number = found[access == ABATIS_EXECUTE ? RULE_EXECUTE : RULE_WRITE];
 
-        if (!rule && access == ABATIS_EXECUTE)
-                rule = found[RULE_WRITE];
-        if (!rule && access == ABATIS_EXECUTE && policy->executes_all)
-                rule = found[RULE_READ];
-        if (!rule && access == ABATIS_READ)
-                rule = found[RULE_READ] ? found[RULE_READ] : found[RULE_EXECUTE];
-        return rule;
+        if (!number && access == ABATIS_EXECUTE)
+                number = found[RULE_WRITE];
+        if (!number && access == ABATIS_EXECUTE && policy->executes_all)
+                number = found[RULE_READ];
+        if (!number && access == ABATIS_READ)
+                number = found[RULE_READ] ? found[RULE_READ] : found[RULE_EXECUTE];
+        return number;
 }
 
-static const struct rule *decide(const abatis_policy *policy, abatis_access access, const char *real,
-                                 bool with_patterns, bool *allowed)
+/* Chooses from what was found. */
+static const struct rule *decide(const abatis_policy *policy, const uint32_t *found, abatis_access access,
+                                 const char *real, bool with_patterns, bool *allowed)
 {
-        const struct rule *found[RULE_KINDS], *rule;
+        uint32_t number = found[RULE_DENY];
 
-        find_rules(policy, real, found);
         *allowed = false;
-        rule = found[RULE_DENY];
-        if (!rule && with_patterns)
-                rule = find_pattern(policy, RULE_DENY, real);
-        if (!rule && access == ABATIS_WRITE)
-                rule = found[RULE_PROTECT];
-        if (!rule && access == ABATIS_WRITE && with_patterns)
-                rule = find_pattern(policy, RULE_PROTECT, real);
-        if (rule)
-                return rule;
+        if (!number && with_patterns)
+                number = find_pattern(policy, RULE_DENY, real);
+        if (!number && access == ABATIS_WRITE)
+                number = found[RULE_PROTECT];
+        if (!number && access == ABATIS_WRITE && with_patterns)
+                number = find_pattern(policy, RULE_PROTECT, real);
+        if (number)
+                return &policy->rules[number - 1];
         if (access == ABATIS_EXECUTE && policy->commands.count) {
                 *allowed = commands_find(policy, real) != NULL;
                 return NULL;
         }
-        rule = find_grant(policy, access, found);
-        *allowed = rule || (access == ABATIS_READ && policy->reads_all) ||
+        number = find_grant(policy, access, found);
+        *allowed = number || (access == ABATIS_READ && policy->reads_all) ||
                    (access == ABATIS_EXECUTE && policy->executes_all && policy->reads_all);
-        return rule;
+        return number ? &policy->rules[number - 1] : NULL;
+}
+
+static const struct rule *decide_about(const abatis_policy *policy, abatis_access access, const char *real,
+                                       bool with_patterns, bool *allowed)
+{
+        uint32_t scanned[RULE_KINDS];
+        size_t walked;
+        const uint32_t *found = index_is_current(policy->index, policy)
+                                        ? index_find(policy->index, real, &walked)
+                                        : scan_rules(policy, real, scanned);
+
+        return decide(policy, found, access, real, with_patterns, allowed);
 }
 
 const struct rule *policy_decide(const abatis_policy *policy, abatis_access access, const char *real,
                                  bool *allowed)
 {
-        return decide(policy, access, real, true, allowed);
+        return decide_about(policy, access, real, true, allowed);
 }
 
 const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_access access, const char *real,
                                           bool *allowed)
 {
-        return decide(policy, access, real, false, allowed);
+        return decide_about(policy, access, real, false, allowed);
 }
 
 bool policy_executes(const abatis_policy *policy, const char *real)
 {
-        const struct rule *found[RULE_KINDS];
+        uint32_t found[RULE_KINDS];
 
-        find_rules(policy, real, found);
+        scan_rules(policy, real, found);
         if (found[RULE_DENY] || find_pattern(policy, RULE_DENY, real))
                 return false;
         if (find_grant(policy, ABATIS_EXECUTE, found))
@@ -188,11 +193,11 @@ static int describe(const abatis_policy *policy, abatis_access access, const cha
         return text_take(&text, out, err);
 }
 
-static int answer(const abatis_policy *policy, abatis_access access, const char *real, int *allowed,
-                  char **rule_text, abatis_error *err)
+static int answer(const abatis_policy *policy, const uint32_t *found, abatis_access access, const char *real,
+                  int *allowed, char **rule_text, abatis_error *err)
 {
         bool is_allowed;
-        const struct rule *rule = policy_decide(policy, access, real, &is_allowed);
+        const struct rule *rule = decide(policy, found, access, real, true, &is_allowed);
         /* Where there is a list of commands, nothing else matters. */
         bool is_start = access == ABATIS_EXECUTE && policy->commands.count;
         const char *place = is_start || (rule && rule->kind == RULE_DENY)
@@ -225,19 +230,16 @@ int policy_make_index(abatis_policy *policy, abatis_error *err)
         return r || policy->index ? r : index_new(policy, &policy->index, err);
 }
 
-int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path, int *allowed,
-                        char **rule, abatis_error *err)
+/* About a path that has to be cleaned, or has a link in it, or cannot be looked at. */
+static int check_thoroughly(const abatis_policy *policy, abatis_access access, const char *path, int *allowed,
+                            char **rule, abatis_error *err)
 {
         OWN_FREE char *clean = NULL;
         struct path_facts facts = { 0 };
         abatis_error below;
-        int r = policy_make_index(policy, err);
+        size_t walked;
+        int r = path_clean(path, &clean, &below);
 
-        if (r < 0)
-                return r;
-        if (path && path_is_clean(path) && path_has_no_link(path))
-                return answer(policy, access, path, allowed, rule, err);
-        r = path_clean(path, &clean, &below);
         if (r == ABATIS_E_INVALID)
                 return refuse(below.message, allowed, rule, err);
         if (!r)
@@ -247,7 +249,29 @@ int abatis_policy_check(abatis_policy *policy, abatis_access access, const char 
                         *err = below;
                 return r;
         }
-        r = answer(policy, access, facts.real, allowed, rule, err);
+        r = answer(policy, index_find(policy->index, facts.real, &walked), access, facts.real, allowed, rule,
+                   err);
         path_facts_done(&facts);
         return r;
+}
+
+/* What has been walked in the index is as clean as the rules are. */
+static bool is_rest_clean(const char *path, size_t walked)
+{
+        return (walked && !path[walked]) || path_is_clean(path + walked);
+}
+
+int abatis_policy_check(abatis_policy *policy, abatis_access access, const char *path, int *allowed,
+                        char **rule, abatis_error *err)
+{
+        const uint32_t *found;
+        size_t walked = 0;
+        int r = policy_make_index(policy, err);
+
+        if (r < 0)
+                return r;
+        found = path ? index_find(policy->index, path, &walked) : NULL;
+        if (found && is_rest_clean(path, walked) && path_has_no_link(path))
+                return answer(policy, found, access, path, allowed, rule, err);
+        return check_thoroughly(policy, access, path, allowed, rule, err);
 }

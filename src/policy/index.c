@@ -57,35 +57,61 @@ static inline bool walk_on(struct walk *walk)
         return true;
 }
 
+/* Its upper bits choose a slot, its lower half is the tag; both depend on every byte. */
 static inline uint64_t hash_of(const struct walk *walk)
 {
-        return walk->bits * 0x9e3779b97f4a7c15;
+        uint64_t product = walk->bits * 0x9e3779b97f4a7c15;
+
+        return product ^ product >> 32;
 }
 
-/* The slot of what has been walked, or the free one where it belongs. */
-static inline struct slot *find_slot(const struct rule_index *index, const struct walk *walk)
+static inline bool is_node_of(const struct node *node, const struct walk *walk)
+{
+        return node->length == walk->length && !memcmp(node->path, walk->path, walk->length);
+}
+
+/* The slot of what has been walked, or the free one where it belongs; without `is_exact` perhaps that of another path
+ * with the same hash. */
+static inline struct slot *find_slot(const struct rule_index *index, const struct walk *walk, bool is_exact)
 {
         uint64_t hash = hash_of(walk);
         size_t last = ((size_t)1 << (64 - index->shift)) - 1;
 
         for (size_t i = hash >> index->shift;; i = (i + 1) & last) {
                 struct slot *slot = &index->slots[i];
-                const struct node *node = &index->nodes[slot->node];
 
-                if (!slot->node || (slot->tag == (uint32_t)hash && node->length == walk->length &&
-                                    !memcmp(node->path, walk->path, walk->length)))
+                if (!slot->node || (slot->tag == (uint32_t)hash &&
+                                    (!is_exact || is_node_of(&index->nodes[slot->node], walk))))
                         return slot;
         }
 }
 
-const uint32_t *index_find(const struct rule_index *index, const char *real)
+/* The last node on the way down, and how far it was. */
+static inline const struct node *find_deepest(const struct rule_index *index, struct walk *walk,
+                                              bool is_exact)
+{
+        struct walk next = *walk;
+        uint32_t deepest = 0, node;
+
+        while (walk_on(&next) && (node = find_slot(index, &next, is_exact)->node)) {
+                deepest = node;
+                *walk = next;
+        }
+        return &index->nodes[deepest];
+}
+
+const uint32_t *index_find(const struct rule_index *index, const char *real, size_t *walked)
 {
         struct walk walk = { .path = real };
-        uint32_t deepest = 0, next;
+        const struct node *node = find_deepest(index, &walk, false);
 
-        while (walk_on(&walk) && (next = find_slot(index, &walk)->node))
-                deepest = next;
-        return index->nodes[deepest].rules;
+        /* One comparison for all: if the last one is right, the way to it was. */
+        if (!is_node_of(node, &walk)) {
+                walk = (struct walk){ .path = real };
+                node = find_deepest(index, &walk, true);
+        }
+        *walked = walk.length;
+        return node->rules;
 }
 
 const uint32_t *index_patterns(const struct rule_index *index, size_t *count)
@@ -108,7 +134,7 @@ static struct node *make_nodes(struct rule_index *index, const char *path)
         uint32_t node = 0;
 
         while (walk_on(&walk)) {
-                struct slot *slot = find_slot(index, &walk);
+                struct slot *slot = find_slot(index, &walk, true);
 
                 if (!slot->node) {
                         index->nodes[index->node_count] =

@@ -130,6 +130,65 @@ static void rules_of_the_root_hold_for_everything(void **state)
         abatis_policy_free(policy);
 }
 
+/* What the cheap hash takes for the same: characters at a distance of 64 have changed places. */
+static void two_paths_of_one_hash_are_told_apart(void **state)
+{
+        char left[128] = "/n/a", right[128] = "/n/b", path[160];
+
+        (void)state;
+        memset(left + 4, 'x', 63);
+        memset(right + 4, 'x', 63);
+        strcat(left, "b");
+        strcat(right, "a");
+        for (int i = 0; i < 3; i++) {
+                abatis_policy *policy = new_policy("dev");
+
+                add_rule(policy, RULE_DENY, i == 1 ? right : left);
+                snprintf(path, sizeof(path), "%s/deep", i == 1 ? left : right);
+                if (i < 2)
+                        add_rule(policy, RULE_PROTECT, path);
+                finish(policy);
+                assert_false(may(policy, ABATIS_READ, i == 1 ? right : left));
+                assert_true(may(policy, ABATIS_READ, i == 1 ? left : right));
+                assert_agreement(policy, left);
+                assert_agreement(policy, right);
+                assert_agreement(policy, path);
+                snprintf(path, sizeof(path), "%s/deep/er", left);
+                assert_agreement(policy, path);
+                snprintf(path, sizeof(path), "%s/deep/er", right);
+                assert_agreement(policy, path);
+                abatis_policy_free(policy);
+        }
+}
+
+/* The shortcut takes nothing for clean that is not. */
+static void needless_and_climbing_parts_are_seen_wherever_rules_are(void **state)
+{
+        static const struct {
+                const char *path;
+                bool may_read, may_write;
+        } cases[] = {
+                { "ws/a", true, false },         { "ws/a/", true, false },    { "ws//a", true, false },
+                { "ws/./a", true, false },       { "ws/a/.", true, false },   { "ws/a//x", true, false },
+                { "ws/a/./x", true, false },     { "ws/a/x/", true, false },  { "ws//", true, true },
+                { "ws/ab", true, true },         { "ws/a/..", false, false }, { "ws/a/../b", false, false },
+                { "ws/a/x/../y", false, false }, { "ws/..", false, false },   { "ws/a/x\ny", false, false },
+                { "ws/..a", true, true },        { "ws/a/...", true, false },
+        };
+        abatis_policy *policy = new_policy("dev");
+
+        (void)state;
+        make_dir("ws/a");
+        set(policy, "filesystem.protect", at("ws/a"));
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                if (check_says(policy, ABATIS_READ, at("%s", cases[i].path)) != cases[i].may_read)
+                        fail_msg("reading '%s': %s", cases[i].path, check_text);
+                if (check_says(policy, ABATIS_WRITE, at("%s", cases[i].path)) != cases[i].may_write)
+                        fail_msg("writing '%s': %s", cases[i].path, check_text);
+        }
+        abatis_policy_free(policy);
+}
+
 /* ---- changes -------------------------------------------------------------------------------------------- */
 
 static void every_change_counts_at_once(void **state)
@@ -225,6 +284,8 @@ int main(void)
                 POLICY_TEST(random_policies_answer_the_same_with_and_without_it),
                 POLICY_TEST(a_thousand_rules_are_all_found),
                 POLICY_TEST(rules_of_the_root_hold_for_everything),
+                POLICY_TEST(two_paths_of_one_hash_are_told_apart),
+                POLICY_TEST(needless_and_climbing_parts_are_seen_wherever_rules_are),
                 POLICY_TEST(every_change_counts_at_once),
                 POLICY_TEST(a_rule_that_is_taken_back_leaves_no_trace),
                 POLICY_TEST(a_contradiction_is_found_again_until_it_is_gone),
