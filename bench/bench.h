@@ -1,4 +1,4 @@
-/* What the three measuring programs share: the scratch place, the contenders, samples and the bars. */
+/* What the measuring programs share: the scratch place, the contenders, samples and the bars. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -42,7 +42,7 @@ struct sample {
 };
 
 /* contenders.c */
-extern const struct contender plain_spawn, abatis_run, bubblewrap;
+extern const struct contender plain_spawn, run_abatis, bubblewrap;
 extern const struct contender extra_contenders[];
 extern const size_t extra_contender_count;
 void place_init(struct place *place, const char *dir);

@@ -27,7 +27,7 @@
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 const struct contender plain_spawn = { .name = "posix_spawn" };
-const struct contender abatis_run = { .name = "abatis run", .words = WORDS("{abatis}", "run", "--") };
+const struct contender run_abatis = { .name = "abatis run", .words = WORDS("{abatis}", "run", "--") };
 const struct contender bubblewrap = {
         .name = "bubblewrap",
         .words = WORDS(BUBBLEWRAP_POLICY, "--unshare-net"),

@@ -249,7 +249,7 @@ int main(int argc, char **argv)
         if (chdir(workspace) < 0)
                 die("cannot enter %s: %s", workspace, strerror(errno));
         printf("%-28s %10s %10s\n", "memory beside a command, KiB", "Pss", "Rss");
-        long abatis = measure(&place, &abatis_run, argv + 2);
+        long abatis = measure(&place, &run_abatis, argv + 2);
         measure(&place, &bubblewrap, argv + 2);
         bar_at_most(&place, "memory beside the command, MiB", (double)abatis / KIB_PER_MIB, 1);
         return 0;

@@ -93,7 +93,7 @@ static void commands_init(const struct place *place, const char *script, struct 
 {
         const char *const payload[] = { "/bin/sh", "-c", script, NULL };
         command_init(outside, place, &plain_spawn, payload);
-        command_init(inside, place, &abatis_run, payload);
+        command_init(inside, place, &run_abatis, payload);
 }
 
 /* The first run warms the caches; the quickest of the next ones says how often the work must be repeated. */
@@ -127,7 +127,7 @@ static double launch_cost(const struct place *place, const char *const *environm
         static struct pairs pairs = { .count = LAUNCH_PAIRS };
         enter(place, "workspace");
         command_init(&outside, place, &plain_spawn, payload);
-        command_init(&inside, place, &abatis_run, payload);
+        command_init(&inside, place, &run_abatis, payload);
         pairs_measure(&pairs, "launch", &outside, &inside, environment);
         return median_of(pairs.inside, pairs.count, wall) - median_of(pairs.outside, pairs.count, wall);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the benchmark and fails when a bar is missed: bench/run.sh [all|launch|overhead|memory] [ROUNDS]
+# Runs the benchmark and fails when a bar is missed: bench/run.sh [all|launch|overhead|memory|check] [ROUNDS]
 set -eu
 umask 022
 
@@ -16,14 +16,15 @@ stop() {
 }
 
 case $part in
-all | launch | overhead | memory) ;;
-*) stop "unknown part '$part': all, launch, overhead or memory" ;;
+all | launch | overhead | memory | check) ;;
+*) stop "unknown part '$part': all, launch, overhead, memory or check" ;;
 esac
 case $ABATIS in
 /*) ;;
 *) ABATIS=$PWD/$ABATIS ;;
 esac
 [ -x "$ABATIS" ] || stop "$ABATIS is missing: run make first, or set ABATIS"
+LIBABATIS=${LIBABATIS:-$(dirname "$ABATIS")/libabatis.a}
 for tool in "$CC" git make find grep awk bwrap; do
         command -v "$tool" >/dev/null ||
                 stop "$tool is missing (Debian: apt install build-essential git bubblewrap)"
@@ -63,6 +64,11 @@ common="-O2 -Wall -Wextra -std=gnu11"
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
+        if [ "$part" = all ] || [ "$part" = check ]; then
+                [ -f "$LIBABATIS" ] || stop "$LIBABATIS is missing: run make first, or set LIBABATIS"
+                $CC $common -I"$here/../include" -o "$dir/bin/check" "$here/check.c" "$here/sample.c" \
+                        "$here/contenders.c" "$LIBABATIS" -lm -ljansson
+        fi
 }
 # Read by us, as that uid may not reach it.
 "$@" sh -s -- "$dir" "$part" <"$here/trees.sh"
@@ -82,6 +88,11 @@ if [ "$part" = all ] || [ "$part" = memory ]; then
         echo
         # Without the prefix: it drops the privileges of the sandbox itself, see memory.c.
         "$dir/bin/memory" "$dir" "$@"
+fi
+if [ "$part" = all ] || [ "$part" = check ]; then
+        echo
+        # The home whose secrets the policy denies is the one that was laid out.
+        HOME=$dir/home "$@" "$dir/bin/check" "$dir"
 fi
 
 echo

@@ -25,9 +25,10 @@ while [ $i -lt 20 ]; do
 done
 echo 'int main(void) { return 0; }' >"$dir/workspace/main.c"
 
-# Sizes of the repository: a launch needs only that it is one, the overhead part 3,000 files.
-per_dir=1
-[ "$part" = launch ] || per_dir=50
+ln -s workspace "$dir/link"
+
+# Sizes of the repository: a launch and a check need only that it is one, the overhead part 3,000 files.
+case $part in launch | check) per_dir=1 ;; *) per_dir=50 ;; esac
 awk -v dir="$dir/repository" -v per_dir="$per_dir" 'BEGIN {
         for (d = 0; d < 60; d++) {
                 system("mkdir -p " dir "/src/module-" d)
@@ -47,7 +48,7 @@ git -c init.defaultBranch=main init -q .
 git add .
 git -c user.name=bench -c user.email=bench@example.org commit -q -m "the tree that git status looks at"
 
-[ "$part" != launch ] || exit 0
+case $part in launch | check) exit 0 ;; esac
 
 awk -v dir="$dir" 'BEGIN {
         # Sixty small C files and a makefile.
