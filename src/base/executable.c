@@ -111,11 +111,11 @@ static int read_elf(int fd, const char *name, struct executable *out, abatis_err
 
         if (!r)
                 r = check_header(&header, name, err);
-        if (r < 0)
+        if (r < 0 || !header.program_header_count)
                 return r;
         out->kind = EXECUTABLE_ELF;
         size = header.program_header_count * sizeof(*segments);
-        segments = malloc(size);
+        segments = calloc(header.program_header_count, sizeof(*segments));
         if (!segments)
                 return error_memory(err);
         r = read_at(fd, segments, size, header.program_headers, name, err);
@@ -221,7 +221,7 @@ int executable_disarm(unsigned char *image, size_t length, const char *name, aba
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not an ELF file", name);
         memcpy(&header, image, sizeof(header));
         r = check_header(&header, name, err);
-        if (r < 0)
+        if (r < 0 || !header.program_header_count)
                 return r;
         size = header.program_header_count * sizeof(*segments);
         if (header.program_headers > length || size > length - header.program_headers)

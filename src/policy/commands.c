@@ -83,7 +83,7 @@ static int locate(const abatis_policy *policy, const char *name, char **out, aba
         r = environment_filter(policy, (const char *const *)environ, &envp, err);
         if (!r)
                 r = program_find(name, envp, &found, err);
-        if (r < 0)
+        if (r < 0 || !found)
                 return r;
         if (*found == '/') {
                 *out = take_pointer(found);
@@ -224,11 +224,12 @@ static int list(abatis_policy *policy, const char *name, abatis_error *err)
         OWN_FREE char *path = NULL;
         int r = locate(policy, name, &path, err);
 
-        if (!r)
-                r = path_resolve(path, NULL, &facts, err);
+        if (r < 0 || !path)
+                return r;
+        r = path_resolve(path, NULL, &facts, err);
         if (!r)
                 r = check_listed(policy, name, path, &facts, err);
-        return r < 0 ? r : add_listed(policy, name, facts.real, err);
+        return r < 0 || !facts.real ? r : add_listed(policy, name, facts.real, err);
 }
 
 /* ---- what the kernel needs for them --------------------------------------------------------------------- */
@@ -244,11 +245,12 @@ static int need(abatis_policy *policy, enum startable_kind kind, const char *nam
         const char *link;
         int r = locate(policy, name, &path, err);
 
-        if (!r)
-                r = path_resolve(path, NULL, &facts, err);
+        if (r < 0 || !path)
+                return r;
+        r = path_resolve(path, NULL, &facts, err);
         if (!r)
                 r = check_file(policy, path, &facts, err);
-        if (r < 0)
+        if (r < 0 || !facts.real)
                 return r;
         known = find(policy, facts.real);
         if (known && (known->kind == STARTABLE_LOADER) != (kind == STARTABLE_LOADER))
