@@ -67,7 +67,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         if [ "$part" = all ] || [ "$part" = check ]; then
                 [ -f "$LIBABATIS" ] || stop "$LIBABATIS is missing: run make first, or set LIBABATIS"
                 $CC $common -I"$here/../include" -o "$dir/bin/check" "$here/check.c" "$here/sample.c" \
-                        "$here/contenders.c" "$LIBABATIS" -lm -ljansson
+                        "$here/contenders.c" "$LIBABATIS" -lm -ljansson -lyaml
         fi
 }
 # Read by us, as that uid may not reach it.
