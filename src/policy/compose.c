@@ -346,10 +346,11 @@ static int compose_base(abatis_policy *policy, const char *name, const struct na
                 if (++depth > BASES_DEPTH_MAX || !strcmp(at->name, name))
                         return fail_base(naming, ABATIS_E_INVALID, "a profile cannot extend itself", err);
         r = profile_load(name, &layer, err);
-        if (!r && !layer)
-                r = fail_unknown_base(naming, name, err);
-        if (!r)
-                r = compose_bases(policy, layer, options, &here, err);
+        if (r < 0)
+                return r;
+        if (!layer)
+                return fail_unknown_base(naming, name, err);
+        r = compose_bases(policy, layer, options, &here, err);
         return r ? r : compose_apply(policy, layer, &manner, err);
 }
 
@@ -373,7 +374,7 @@ static int compose_bases(abatis_policy *policy, const struct layer *layer,
                         r = policy_new_empty(options, &other, err);
                         if (!r)
                                 r = compose_base(other, entry->value, &naming, options, chain, err);
-                        if (!r)
+                        if (!r && other)
                                 r = unite(policy, other, err);
                         abatis_policy_free(other);
                 }

@@ -135,6 +135,7 @@ static size_t hash(const char *key)
 
         if (random)
                 memcpy(&value, random, sizeof(value));
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every item of a map has a key */
         for (; *key; key++)
                 value = (value ^ (unsigned char)*key) * 1099511628211ull;
         return (size_t)(value ^ value >> 32);

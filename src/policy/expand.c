@@ -111,7 +111,7 @@ int expand_path(const abatis_policy *policy, const struct entry *entry, enum mea
                 return 0;
         is_pattern = glob_has_magic(entry->value);
         r = expand_text(policy, entry->value, is_pattern, &text, err);
-        if (r < 0)
+        if (r < 0 || !text)
                 return r;
         if (!strncmp(entry->value, "${tmp}", 6))
                 return error_set(err, ABATIS_E_INVALID, "'%s': the private /tmp is empty at first",

@@ -126,7 +126,7 @@ bool layer_is_port(const char *text)
 {
         size_t digits = strspn(text, "0123456789");
 
-        return digits && digits <= 5 && !text[digits] && *text != '0' && atoi(text) <= 65535;
+        return digits && digits <= 5 && !text[digits] && *text != '0' && strtol(text, NULL, 10) <= 65535;
 }
 
 /* Of a host with colons in it nobody could tell where the port begins: it has brackets. */

@@ -47,10 +47,7 @@ static int check_tree(const abatis_policy *policy, const struct layer *layer, co
                 path_facts_done(&facts);
                 break;
         case MEANS_ALL:
-                is_allowed = entry->key == KEY_READ ? policy->reads_all : policy->executes_all;
-                break;
         case MEANS_SYSTEM:
-                /* Part of every policy under which a program starts; listed by the policy itself, or all. */
                 is_allowed = entry->key == KEY_READ ? policy->reads_all : policy->executes_all;
                 break;
         case MEANS_INHERITED:

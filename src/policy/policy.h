@@ -62,38 +62,38 @@ struct startable {
 };
 
 struct abatis_policy {
-        unsigned references;
-        bool denies_control_sockets; /* policy_finish() has seen to it */
-        const char *preset;          /* static; NULL when there is none below what files say */
-        char *workspace;             /* owned: real */
-        char *program;               /* owned: real; what the command must not replace, or NULL */
+        const char *preset; /* static; NULL when there is none below what files say */
+        char *workspace;    /* owned: real */
+        char *program;      /* owned: real; what the command must not replace, or NULL */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
+        char *data;         /* owned: real, or NULL */
         struct rule *rules; /* owned; whoever changes them calls policy_changed() */
         size_t rule_count, rule_capacity;
         struct rule_index *index; /* owned: made when the first question is asked, NULL after a change */
-        bool is_finished;         /* policy_finish() has seen to everything since the last change */
-        bool reads_all, executes_all;
-        bool has_private_tmp;
-        bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
-        enum network_mode network;
         struct strings connect, bind, unix_sockets; /* exceptions to the network mode, as written */
         struct strings commands;                    /* allow-list of executables; empty is all */
         struct startable *startables; /* owned: what the list means, once the policy is finished */
         size_t startable_count;
-        bool is_resolved;         /* the list, and nothing was said since */
-        struct strings libraries; /* with a list: directories whose files can be mapped as code; real */
-        enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
-        struct strings environment;        /* NAME (passed although it looks secret) or NAME=VALUE */
+        struct strings libraries;   /* with a list: directories whose files can be mapped as code; real */
+        struct strings environment; /* NAME (passed although it looks secret) or NAME=VALUE */
         struct strings environment_denied; /* names, with * for any characters, that are never passed */
-        bool passes_named_only;            /* of the environment, nothing but what `environment` names */
-        bool forbids_forks;
-        uint64_t limits[LIMIT_COUNT]; /* 0 is none */
-        struct strings origins;       /* what rules and notes call their origins */
-        struct note *notes;           /* owned */
+        uint64_t limits[LIMIT_COUNT];      /* 0 is none */
+        struct strings origins;            /* what rules and notes call their origins */
+        struct note *notes;                /* owned */
         size_t note_count;
-        char *data;                    /* owned: real, or NULL */
         struct abatis_policy *ceiling; /* owned: what this policy must stay below, or NULL */
-        bool has[KEY_COUNT];           /* of a ceiling: which keys it sets */
+        unsigned references;
+        enum network_mode network;
+        enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
+        bool has[KEY_COUNT]; /* which keys something was said of; matters in a ceiling and in what is extended */
+        bool reads_all, executes_all;
+        bool has_private_tmp;
+        bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
+        bool passes_named_only;       /* of the environment, nothing but what `environment` names */
+        bool forbids_forks;
+        bool is_finished;            /* policy_finish() has seen to everything since the last change */
+        bool denies_control_sockets; /* it has seen to that */
+        bool is_resolved;            /* the list of commands, and nothing was said since */
 };
 
 /* Resolves the path and adds a rule; a path that cannot be examined is an error. */

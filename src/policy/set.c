@@ -173,7 +173,7 @@ static int set_flag(const char *value, bool *out, bool is_meant_by_true, abatis_
 
 static int set_argument_check(abatis_policy *policy, const char *value, abatis_error *err)
 {
-        bool is_checked;
+        bool is_checked = false;
         int r = set_flag(value, &is_checked, true, err);
 
         if (!r)
@@ -260,10 +260,9 @@ static void clear_rules(abatis_policy *policy, enum rule_kind kind)
 
 void policy_clear(abatis_policy *policy, enum key_id key)
 {
-        struct strings *list = policy_list(policy, key);
-
-        if (list)
-                strings_done(list);
+        if (keys[key].type == TYPE_HOSTS || keys[key].type == TYPE_PORTS || keys[key].type == TYPE_PATHS ||
+            keys[key].type == TYPE_PROGRAMS)
+                strings_done(policy_list(policy, key));
         if (keys[key].type == TYPE_TREES)
                 clear_rules(policy, key_rule_kind(key));
         policy->reads_all &= key != KEY_READ;

@@ -98,10 +98,12 @@ int abatis_trust(const char *workspace, int is_trusted, char **out, abatis_error
         if (!directory)
                 return error_os(err, errno, "workspace '%s'", workspace ? workspace : ".");
         r = files_find_project(directory, &path, err);
-        if (!r && !path)
-                r = error_set(err, ABATIS_E_INVALID, "'%s' has no .abatis.yaml, nor its repository",
-                              directory);
-        if (!r && is_trusted)
+        if (r < 0)
+                return r;
+        if (!path)
+                return error_set(err, ABATIS_E_INVALID, "'%s' has no .abatis.yaml, nor its repository",
+                                 directory);
+        if (is_trusted)
                 r = file_read(path, FILE_NO_LINK, &text, &length, err);
         /* Nobody can vouch for what cannot be read. */
         if (!r && is_trusted && text)
