@@ -34,10 +34,10 @@ __attribute__((format(printf, 5, 0))) static int set_error(abatis_error *err, co
                                                            unsigned column, const char *format,
                                                            va_list arguments)
 {
-        char message[sizeof(err->message)];
+        abatis_error below;
 
-        vsnprintf(message, sizeof(message), format, arguments);
-        return error_set(err, ABATIS_E_INVALID, "%s:%u:%u: %s", name, line, column, message);
+        vsnprintf(below.message, sizeof(below.message), format, arguments);
+        return error_set(err, ABATIS_E_INVALID, "%s:%u:%u: %s", name, line, column, below.message);
 }
 
 int document_error(abatis_error *err, const char *name, unsigned line, unsigned column, const char *format,
@@ -270,7 +270,8 @@ enum document_format document_format_of(const char *name)
 int document_parse(enum document_format format, const char *name, const char *text, size_t length,
                    struct node **out, abatis_error *err)
 {
-        struct source source = { .name = name, .text = text, .length = length, .err = err };
+        abatis_error unwanted;
+        struct source source = { .name = name, .text = text, .length = length, .err = err ? err : &unwanted };
         int r;
 
         if (length > DOCUMENT_SIZE_MAX)

@@ -76,7 +76,8 @@ struct source {
         size_t length;
         size_t nodes;  /* made so far */
         size_t copied; /* bytes of texts and keys that aliases have made */
-        abatis_error *err;
+        abatis_error
+                *err; /* never NULL: what went wrong is told through it, also where only a NULL comes back */
 };
 
 /* Counts nodes; NULL, with the error set, when memory or DOCUMENT_NODES_MAX is exhausted. */

@@ -164,14 +164,10 @@ static struct node *build(struct cursor *cursor, json_t *json, unsigned depth)
 int document_parse_json(struct source *source, struct node **out)
 {
         struct cursor cursor = { .source = source, .line = 1, .column = 1 };
-        abatis_error unwanted;
         json_error_t error;
         struct node *root;
         json_t *json;
 
-        /* What went wrong is told through it, also from where only a NULL comes back. */
-        if (!source->err)
-                source->err = &unwanted;
         json = json_loadb(source->text, source->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
         if (!json && json_error_code(&error) == json_error_out_of_memory)
                 return error_memory(source->err);

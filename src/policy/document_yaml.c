@@ -412,12 +412,8 @@ int document_parse_yaml(struct source *source, struct node **out)
 {
         struct reader reader = { .source = source };
         struct node *root = NULL;
-        abatis_error unwanted;
         int r;
 
-        /* What went wrong is told through it, also from where only a NULL comes back. */
-        if (!source->err)
-                source->err = &unwanted;
         if (!yaml_parser_initialize(&reader.parser))
                 return error_memory(source->err);
         yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
