@@ -197,7 +197,8 @@ static int answer(const abatis_policy *policy, const uint32_t *found, abatis_acc
                   int *allowed, char **rule_text, abatis_error *err)
 {
         bool is_allowed;
-        const struct rule *rule = decide(policy, found, access, real, true, &is_allowed);
+        const struct rule *rule =
+                decide(policy, found, access, real, index_has_patterns(policy->index), &is_allowed);
         /* Where there is a list of commands, nothing else matters. */
         bool is_start = access == ABATIS_EXECUTE && policy->commands.count;
         const char *place = is_start || (rule && rule->kind == RULE_DENY)

@@ -114,6 +114,11 @@ const uint32_t *index_find(const struct rule_index *index, const char *real, siz
         return node->rules;
 }
 
+bool index_has_patterns(const struct rule_index *index)
+{
+        return index->pattern_count > 0;
+}
+
 const uint32_t *index_patterns(const struct rule_index *index, size_t *count)
 {
         *count = index->pattern_count;

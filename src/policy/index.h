@@ -19,6 +19,7 @@ bool index_is_current(const struct rule_index *index, const abatis_policy *polic
 /* For each kind, the number + 1 of the first rule that is not a pattern and holds for the path, or 0. *walked is how
  * much of the path is that of a rule, or of a directory above one. */
 const uint32_t *index_find(const struct rule_index *index, const char *real, size_t *walked);
+bool index_has_patterns(const struct rule_index *index);
 /* The numbers of the rules that are patterns. */
 const uint32_t *index_patterns(const struct rule_index *index, size_t *count);
 
