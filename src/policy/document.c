@@ -270,7 +270,7 @@ enum document_format document_format_of(const char *name)
 int document_parse(enum document_format format, const char *name, const char *text, size_t length,
                    struct node **out, abatis_error *err)
 {
-        abatis_error unwanted;
+        abatis_error unwanted = { 0 };
         struct source source = { .name = name, .text = text, .length = length, .err = err ? err : &unwanted };
         int r;
 
