@@ -65,8 +65,7 @@ const struct startable *commands_find(const abatis_policy *policy, const char *r
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
-/* An absolute path, owned by the caller, for a name or an absolute path. */
-static int locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err)
+int commands_locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err)
 {
         OWN_FREE char *found = NULL, *cwd = NULL;
         OWN_FREE const char **envp = NULL;
@@ -222,7 +221,7 @@ static int list(abatis_policy *policy, const char *name, abatis_error *err)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
         OWN_FREE char *path = NULL;
-        int r = locate(policy, name, &path, err);
+        int r = commands_locate(policy, name, &path, err);
 
         if (r < 0 || !path)
                 return r;
@@ -243,7 +242,7 @@ static int need(abatis_policy *policy, enum startable_kind kind, const char *nam
         OWN_FREE char *path = NULL;
         const struct startable *known;
         const char *link;
-        int r = locate(policy, name, &path, err);
+        int r = commands_locate(policy, name, &path, err);
 
         if (r < 0 || !path)
                 return r;

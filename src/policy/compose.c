@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include "policy/compose.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -96,16 +98,39 @@ static int apply_path(abatis_policy *policy, const struct entry *entry, const st
         return 0;
 }
 
-/* "all", "none" and "inherited" among the names of variables that are passed. */
-static int apply_variable(abatis_policy *policy, const struct setting *setting, abatis_error *err)
+/* "all" and "none" among the names of variables that are passed. A name passes a variable whatever it holds, so that a
+ * layer which only narrows cannot name one: it leaves it among those that are passed anyway. */
+static int apply_variable(abatis_policy *policy, const struct setting *setting, bool narrows,
+                          abatis_error *err)
 {
-        if (!strcmp(setting->value, "all")) {
+        bool is_all = !strcmp(setting->value, "all");
+
+        if (is_all)
                 policy->passes_named_only = false;
-                return policy_note(policy, KEY_PASS, NULL, setting->origin, setting->is_asked, err);
+        if (is_all || !strcmp(setting->value, "none"))
+                return policy_note(policy, KEY_PASS, setting->value, setting->origin, setting->is_asked, err);
+        if (narrows && !environment_is_secret(setting->value, strlen(setting->value))) {
+                int r = strings_add(&policy->environment_plain, setting->value, err);
+
+                return r ? r
+                         : policy_note(policy, KEY_PASS, setting->value, setting->origin, setting->is_asked,
+                                       err);
         }
-        if (!strcmp(setting->value, "none"))
-                return policy_note(policy, KEY_PASS, NULL, setting->origin, setting->is_asked, err);
         return policy_apply(policy, setting, err);
+}
+
+/* A program or a socket, which may be given like a path. */
+static int apply_item(abatis_policy *policy, const struct entry *entry, const struct setting *setting,
+                      abatis_error *err)
+{
+        struct setting expanded = *setting;
+        OWN_FREE char *value = NULL;
+        int r = expand_item(policy, entry, &value, err);
+
+        if (r < 0)
+                return r;
+        expanded.value = value;
+        return policy_apply(policy, &expanded, err);
 }
 
 /* The directories that shipped profiles keep for what runs inside are made; nobody else's are. */
@@ -163,7 +188,7 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
         setting.origin = policy_intern(policy, place);
         if (!setting.origin)
                 return error_memory(err);
-        if (!strcmp(entry->value, "inherited") && is_list(entry->key))
+        if (!strcmp(entry->value, "inherited") && !entry->is_literal && is_list(entry->key))
                 return 0;
         switch (keys[entry->key].type) {
         case TYPE_TREES:
@@ -174,18 +199,20 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
                         r = apply_path(policy, entry, &setting, &below);
                 break;
         case TYPE_VARIABLES:
-                r = apply_variable(policy, &setting, &below);
+                r = apply_variable(policy, &setting, manner->narrows, &below);
                 break;
         case TYPE_ASSIGNMENTS:
                 r = apply_assignment(policy, &setting, &below);
+                break;
+        case TYPE_PATHS:
+        case TYPE_PROGRAMS:
+                r = apply_item(policy, entry, &setting, &below);
                 break;
         case TYPE_VERSION:
         case TYPE_BASES:
         case TYPE_MODE:
         case TYPE_HOSTS:
         case TYPE_PORTS:
-        case TYPE_PATHS:
-        case TYPE_PROGRAMS:
         case TYPE_BOOLEAN:
         case TYPE_MASKS:
         case TYPE_SIZE:
@@ -200,11 +227,15 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
 int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
                   abatis_error *err)
 {
+        bool has_private_tmp = policy->has_private_tmp;
+
         for (enum key_id key = KEY_VERSION; key < KEY_COUNT; key++) {
                 policy->has[key] |= layer->has[key];
                 if (layer->has[key] && is_list(key) && !manner->unites && !has_inherited(layer, key))
                         policy_clear(policy, key);
         }
+        /* Without its private /tmp the command would see the host's. */
+        policy->has_private_tmp |= manner->narrows && has_private_tmp;
         for (size_t i = 0; i < layer->count; i++) {
                 int r = apply_entry(policy, layer, &layer->entries[i], manner, err);
 
@@ -212,6 +243,22 @@ int compose_apply(abatis_policy *policy, const struct layer *layer, const struct
                         return r;
         }
         return 0;
+}
+
+/* Where the layer was read from, unless it is part of the program. */
+static int remember_source(abatis_policy *policy, const struct layer *layer, abatis_error *err)
+{
+        OWN_FREE char *directory = NULL, *path = NULL;
+
+        if (layer->is_shipped)
+                return 0;
+        if (*layer->name == '/')
+                return strings_add(&policy->sources, layer->name, err);
+        directory = getcwd(NULL, 0);
+        if (!directory)
+                return error_os(err, errno, "cannot find out the working directory");
+        path = path_join(directory, layer->name);
+        return path ? strings_add(&policy->sources, path, err) : error_memory(err);
 }
 
 /* ---- bases ---------------------------------------------------------------------------------------------- */
@@ -287,6 +334,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         }
         if (!r)
                 r = strings_move(&into->environment, &from->environment, err);
+        if (!r)
+                r = strings_move(&into->sources, &from->sources, err);
         if (from->preset)
                 into->preset = from->preset;
         into->reads_all |= from->reads_all;
@@ -294,7 +343,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         into->has_private_tmp |= from->has_private_tmp;
         into->reaches_control_sockets |= from->reaches_control_sockets;
         into->passes_named_only &= from->passes_named_only;
-        into->forbids_forks |= from->forbids_forks;
+        if (from->has[KEY_FORK])
+                into->forbids_forks = from->forbids_forks;
         if (from->has[KEY_CHECK_ARGUMENTS])
                 into->argument_check = from->argument_check;
         if (from->has[KEY_NETWORK])
@@ -302,8 +352,14 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         return r;
 }
 
-static int compose_bases(abatis_policy *policy, const struct layer *layer,
-                         const abatis_policy_options *options, const struct chain *chain, abatis_error *err);
+/* What bases are put together with. */
+struct basing {
+        const abatis_policy_options *options;
+        bool is_for_ceiling; /* whose bases nobody but the administrator may change: the user's profiles do not count */
+};
+
+static int compose_bases(abatis_policy *policy, const struct layer *layer, const struct basing *basing,
+                         const struct chain *chain, abatis_error *err);
 
 /* Who names a base: an entry of a layer, or the caller, who has no place. */
 struct naming {
@@ -329,34 +385,37 @@ static int fail_unknown_base(const struct naming *naming, const char *name, abat
 }
 
 static int compose_base(abatis_policy *policy, const char *name, const struct naming *naming,
-                        const abatis_policy_options *options, const struct chain *chain, abatis_error *err)
+                        const struct basing *basing, const struct chain *chain, abatis_error *err)
 {
         const struct manner manner = { .skips_absent = true,
-                                       .makes_places = options->layers & ABATIS_MAKE_PLACES };
+                                       .makes_places = basing->options->layers & ABATIS_MAKE_PLACES &&
+                                                       !basing->is_for_ceiling };
         const struct chain here = { name, chain };
         OWN_LAYER struct layer *layer = NULL;
         abatis_error below;
         int r, depth = 0;
 
         if (preset_exists(name)) {
-                r = preset_apply(policy, name, options, &below);
+                r = preset_apply(policy, name, basing->options, &below);
                 return r < 0 ? fail_base(naming, r, below.message, err) : 0;
         }
         for (const struct chain *at = chain; at; at = at->above)
                 if (++depth > BASES_DEPTH_MAX || !strcmp(at->name, name))
                         return fail_base(naming, ABATIS_E_INVALID, "a profile cannot extend itself", err);
-        r = profile_load(name, &layer, err);
+        r = profile_load(name, basing->is_for_ceiling, &layer, err);
         if (r < 0)
                 return r;
         if (!layer)
                 return fail_unknown_base(naming, name, err);
-        r = compose_bases(policy, layer, options, &here, err);
+        r = remember_source(policy, layer, err);
+        if (!r)
+                r = compose_bases(policy, layer, basing, &here, err);
         return r ? r : compose_apply(policy, layer, &manner, err);
 }
 
 /* What a layer extends, which may be nothing. */
-static int compose_bases(abatis_policy *policy, const struct layer *layer,
-                         const abatis_policy_options *options, const struct chain *chain, abatis_error *err)
+static int compose_bases(abatis_policy *policy, const struct layer *layer, const struct basing *basing,
+                         const struct chain *chain, abatis_error *err)
 {
         bool is_first = true;
         int r = 0;
@@ -369,11 +428,11 @@ static int compose_bases(abatis_policy *policy, const struct layer *layer,
                 if (entry->key != KEY_EXTENDS)
                         continue;
                 if (is_first)
-                        r = compose_base(policy, entry->value, &naming, options, chain, err);
+                        r = compose_base(policy, entry->value, &naming, basing, chain, err);
                 else {
-                        r = policy_new_empty(options, &other, err);
+                        r = policy_new_empty(basing->options, &other, err);
                         if (!r)
-                                r = compose_base(other, entry->value, &naming, options, chain, err);
+                                r = compose_base(other, entry->value, &naming, basing, chain, err);
                         if (!r && other)
                                 r = unite(policy, other, err);
                         abatis_policy_free(other);
@@ -399,24 +458,51 @@ static int compose_lowest(abatis_policy *policy, const struct files *files,
         const struct layer *candidates[] = { files->given, files->is_project_trusted ? files->project : NULL,
                                              files->user };
 
+        const struct basing basing = { options, false };
         const struct naming caller = { NULL, NULL };
 
         if (options->preset)
-                return compose_base(policy, options->preset, &caller, options, NULL, err);
+                return compose_base(policy, options->preset, &caller, &basing, NULL, err);
         for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
                 if (candidates[i] && candidates[i]->has[KEY_EXTENDS])
-                        return compose_bases(policy, candidates[i], options, NULL, err);
-        return compose_base(policy, "dev", &caller, options, NULL, err);
+                        return compose_bases(policy, candidates[i], &basing, NULL, err);
+        return compose_base(policy, "dev", &caller, &basing, NULL, err);
+}
+
+/* The user can make $HOME anything, but not what /etc/passwd says. */
+static void prefer_account_home(abatis_policy *ceiling)
+{
+        char *first = ceiling->homes[0];
+
+        if (ceiling->homes[1]) {
+                ceiling->homes[0] = ceiling->homes[1];
+                ceiling->homes[1] = first;
+        }
+}
+
+/* A name is what the user's PATH leads to. */
+static int check_ceiling_commands(const struct layer *layer, abatis_error *err)
+{
+        for (size_t i = 0; i < layer->count; i++)
+                if (layer->entries[i].key == KEY_COMMANDS && *layer->entries[i].value != '/')
+                        return entry_error(layer, &layer->entries[i], ABATIS_E_INVALID,
+                                           "a ceiling lists programs by their absolute paths", err);
+        return 0;
 }
 
 static int compose_ceiling(abatis_policy *policy, const struct layer *layer,
                            const abatis_policy_options *options, abatis_error *err)
 {
         const struct manner manner = { .is_asked = true, .skips_absent = true };
+        const struct basing basing = { options, true };
         int r = policy_new_empty(options, &policy->ceiling, err);
 
         if (!r)
-                r = compose_bases(policy->ceiling, layer, options, NULL, err);
+                prefer_account_home(policy->ceiling);
+        if (!r)
+                r = check_ceiling_commands(layer, err);
+        if (!r)
+                r = compose_bases(policy->ceiling, layer, &basing, NULL, err);
         return r ? r : compose_apply(policy->ceiling, layer, &manner, err);
 }
 
@@ -454,10 +540,21 @@ static int protect_repository(abatis_policy *policy, abatis_error *err)
         return r;
 }
 
-static int compose_files(abatis_policy *policy, const struct files *files,
-                         const abatis_policy_options *options, abatis_error *err)
+static int remember_sources(abatis_policy *policy, const struct files *files, abatis_error *err)
 {
-        const struct manner manner = { .is_asked = true };
+        const struct layer *const layers[] = { files->system, files->user, files->project, files->given };
+        int r = 0;
+
+        for (size_t i = 0; i < sizeof(layers) / sizeof(*layers) && !r; i++)
+                r = layers[i] ? remember_source(policy, layers[i], err) : 0;
+        return r;
+}
+
+int compose_files(abatis_policy *policy, const struct files *files, const abatis_policy_options *options,
+                  abatis_error *err)
+{
+        const struct manner manner = { .is_asked = true },
+                            of_project = { .is_asked = true, .narrows = !files->is_project_trusted };
         int r = check_enabled(files->system, err);
 
         if (!r)
@@ -473,11 +570,13 @@ static int compose_files(abatis_policy *policy, const struct files *files,
         if (!r && files->project && !files->is_project_trusted)
                 r = narrow_check(policy, files->project, err);
         if (!r && files->project)
-                r = compose_apply(policy, files->project, &manner, err);
+                r = compose_apply(policy, files->project, &of_project, err);
         if (!r && files->given)
                 r = compose_apply(policy, files->given, &manner, err);
         if (!r && files->system)
                 r = compose_ceiling(policy, files->system, options, err);
+        if (!r)
+                r = remember_sources(policy, files, err);
         return r ? r : protect_repository(policy, err);
 }
 

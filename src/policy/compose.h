@@ -20,6 +20,8 @@ int expand_path(const abatis_policy *policy, const struct entry *entry, enum mea
 
 /* The same for a text that is a path only when it begins like one. */
 int expand_value(const abatis_policy *policy, const char *value, char **out, abatis_error *err);
+/* The same for the entry of a list of programs or sockets. */
+int expand_item(const abatis_policy *policy, const struct entry *entry, char **out, abatis_error *err);
 
 /* How a layer is put on a policy. */
 struct manner {
@@ -27,12 +29,18 @@ struct manner {
         bool is_asked;     /* by the user, not by a preset or profile */
         bool skips_absent; /* written for many machines: what is not on this one is left out */
         bool makes_places; /* a shipped profile's own directories are made */
+        bool narrows; /* nobody has vouched for it, and narrow_check() has found that it only takes away */
 };
 int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
                   abatis_error *err);
 /* "FILE:LINE:COLUMN: KEY: " before what went wrong. */
 int entry_error(const struct layer *layer, const struct entry *entry, int code, const char *message,
                 abatis_error *err);
+
+struct files;
+/* From the lowest layer up, on an empty policy. */
+int compose_files(abatis_policy *policy, const struct files *files, const abatis_policy_options *options,
+                  abatis_error *err);
 
 /* narrow.c: refuses a layer that would allow more than the policy does. */
 int narrow_check(const abatis_policy *policy, const struct layer *layer, abatis_error *err);
@@ -57,10 +65,10 @@ enum file_care {
         FILE_NO_LINK, /* comes with a project: a link in it could lead anywhere */
 };
 int file_read(const char *path, enum file_care care, char **out, size_t *length, abatis_error *err);
-/* "$XDG_CONFIG_HOME/abatis/NAME", or below ~/.config; NULL when there is no home. */
-char *config_path(const char *name);
+/* "$XDG_CONFIG_HOME/abatis/NAME", or below ~/.config, owned by the caller; NULL in *out when there is no home. */
+int config_path(const char *name, char **out, abatis_error *err);
 /* The same for $XDG_STATE_HOME and ~/.local/state. */
-char *state_path(const char *name);
+int state_path(const char *name, char **out, abatis_error *err);
 
 /* Makes every directory on the way to the path, and with_last the path itself, private to the user. */
 int make_directories(char *path, bool with_last, abatis_error *err);
@@ -68,7 +76,8 @@ int make_directories(char *path, bool with_last, abatis_error *err);
 /* trust.c */
 int trust_check(const char *path, const char *text, size_t length, bool *is_trusted, abatis_error *err);
 
-/* profile.c: a shipped profile or one of the user's. NULL in *out when there is none of that name. */
-int profile_load(const char *name, struct layer **out, abatis_error *err);
+/* profile.c: a shipped profile or, unless they do not count, one of the user's. NULL in *out when there is none of that
+ * name. */
+int profile_load(const char *name, bool is_shipped_only, struct layer **out, abatis_error *err);
 
 #endif

@@ -169,7 +169,8 @@ int document_parse_json(struct source *source, struct node **out)
         json_t *json;
 
         json = json_loadb(source->text, source->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-        if (!json && json_error_code(&error) == json_error_out_of_memory)
+        /* jansson has no words for the lack of memory. */
+        if (!json && (!*error.text || json_error_code(&error) == json_error_out_of_memory))
                 return error_memory(source->err);
         if (!json)
                 return source_error(source, error.line > 0 ? (unsigned)error.line : 1,

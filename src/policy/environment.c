@@ -200,6 +200,17 @@ static bool is_denied(const abatis_policy *policy, const char *name, size_t leng
         return false;
 }
 
+static bool is_plainly_named(const abatis_policy *policy, const char *name, size_t length)
+{
+        for (size_t i = 0; i < policy->environment_plain.count; i++) {
+                const char *item = policy->environment_plain.items[i];
+
+                if (strlen(item) == length && !memcmp(item, name, length))
+                        return true;
+        }
+        return false;
+}
+
 static bool is_passed(const abatis_policy *policy, const char *entry)
 {
         size_t length = strcspn(entry, "=");
@@ -209,7 +220,9 @@ static bool is_passed(const abatis_policy *policy, const char *entry)
                 return false;
         if (request)
                 return !request[length];
-        return entry[length] && !policy->passes_named_only && !environment_is_secret(entry, length) &&
+        if (policy->passes_named_only && !is_plainly_named(policy, entry, length))
+                return false;
+        return entry[length] && !environment_is_secret(entry, length) &&
                !has_password_in_url(entry + length) && !is_hidden_tmp(policy, entry);
 }
 

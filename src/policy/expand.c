@@ -140,3 +140,11 @@ int expand_value(const abatis_policy *policy, const char *value, char **out, aba
         }
         return expand_text(policy, value, false, out, err);
 }
+
+int expand_item(const abatis_policy *policy, const struct entry *entry, char **out, abatis_error *err)
+{
+        if (!entry->is_literal)
+                return expand_value(policy, entry->value, out, err);
+        *out = strdup(entry->value);
+        return *out ? 0 : error_memory(err);
+}

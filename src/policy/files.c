@@ -15,28 +15,30 @@
 static const char system_path[] = "/etc/abatis/policy.yaml";
 static const char project_name[] = ".abatis.yaml";
 
-static char *xdg_path(const char *variable, const char *below_home, const char *name)
+static int xdg_path(const char *variable, const char *below_home, const char *name, char **out,
+                    abatis_error *err)
 {
         const char *base = getenv(variable), *home = getenv("HOME");
-        OWN_FREE char *joined = NULL;
-
         /* As the specification says: a relative one counts as not set. */
-        if (base && *base == '/')
-                return text_join(base, "/abatis/", name);
-        if (!home || *home != '/')
-                return NULL;
-        joined = text_join(home, below_home, "/abatis/");
-        return joined ? text_join(joined, name, "") : NULL;
+        bool is_set = base && *base == '/';
+        OWN_FREE char *directory = NULL;
+
+        *out = NULL;
+        if (!is_set && (!home || *home != '/'))
+                return 0;
+        directory = is_set ? strdup(base) : text_join(home, below_home, "");
+        *out = directory ? text_join(directory, "/abatis/", name) : NULL;
+        return *out ? 0 : error_memory(err);
 }
 
-char *config_path(const char *name)
+int config_path(const char *name, char **out, abatis_error *err)
 {
-        return xdg_path("XDG_CONFIG_HOME", "/.config", name);
+        return xdg_path("XDG_CONFIG_HOME", "/.config", name, out, err);
 }
 
-char *state_path(const char *name)
+int state_path(const char *name, char **out, abatis_error *err)
 {
-        return xdg_path("XDG_STATE_HOME", "/.local/state", name);
+        return xdg_path("XDG_STATE_HOME", "/.local/state", name, out, err);
 }
 
 int make_directories(char *path, bool with_last, abatis_error *err)
@@ -194,9 +196,11 @@ int files_find(const abatis_policy_options *options, const char *workspace, stru
         if (options->layers & ABATIS_LAYER_SYSTEM)
                 r = read_layer(system_path, FILE_OURS, &out->system, err);
         if (!r && options->layers & ABATIS_LAYER_USER) {
-                OWN_FREE char *path = config_path("policy.yaml");
+                OWN_FREE char *path = NULL;
 
-                r = path ? read_layer(path, FILE_OURS, &out->user, err) : 0;
+                r = config_path("policy.yaml", &path, err);
+                if (!r && path)
+                        r = read_layer(path, FILE_OURS, &out->user, err);
         }
         if (!r && options->layers & ABATIS_LAYER_PROJECT)
                 r = read_project(workspace, out, err);

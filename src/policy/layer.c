@@ -145,8 +145,9 @@ static int add_word(struct reading *reading, enum key_id key, const struct node 
 {
         char number[24];
         const char *text = node->text;
+        bool is_inherited = node->kind == NODE_STRING && !strcmp(text, "inherited");
 
-        if (keys[key].type == TYPE_PORTS) {
+        if (keys[key].type == TYPE_PORTS && !is_inherited) {
                 if (node->kind != NODE_INTEGER)
                         return wrong_type(reading, key, node, "a list of port numbers");
                 if (node->integer < 1 || node->integer > 65535)
@@ -158,7 +159,7 @@ static int add_word(struct reading *reading, enum key_id key, const struct node 
         if (node->kind != NODE_STRING)
                 return wrong_type(reading, key, node, "a list of texts");
         if (keys[key].type == TYPE_HOSTS) {
-                if (!layer_is_place(text))
+                if (!layer_is_place(text) && !is_inherited)
                         return fail_at(reading, node, "%s: '%s' is not of the form HOST:PORT", keys[key].name,
                                        text);
         } else if (!is_name(text))

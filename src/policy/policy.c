@@ -215,6 +215,18 @@ int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *
         return r;
 }
 
+const char *policy_find_planted(const abatis_policy *policy, const struct rule *rule)
+{
+        for (size_t i = 0; i < rule->facts.links.count; i++) {
+                bool is_allowed;
+
+                policy_decide_by_paths(policy, ABATIS_WRITE, rule->facts.links.items[i], &is_allowed);
+                if (is_allowed && !path_is_below(rule->facts.real, policy->workspace))
+                        return rule->facts.links.items[i];
+        }
+        return NULL;
+}
+
 void policy_drop_last_rule(abatis_policy *policy)
 {
         policy_changed(policy);
@@ -299,8 +311,10 @@ void abatis_policy_free(abatis_policy *policy)
         strings_done(&policy->commands);
         commands_done(policy);
         strings_done(&policy->environment);
+        strings_done(&policy->environment_plain);
         strings_done(&policy->environment_denied);
         strings_done(&policy->origins);
+        strings_done(&policy->sources);
         for (size_t i = 0; i < policy->note_count; i++)
                 free(policy->notes[i].value);
         free(policy->notes);
@@ -315,17 +329,6 @@ abatis_policy *policy_share(abatis_policy *policy)
         return policy;
 }
 
-/* A command that could replace it would run without a sandbox the next time. */
-static int protect_program(abatis_policy *policy, abatis_error *err)
-{
-        bool is_allowed;
-
-        if (!policy->program)
-                return 0;
-        policy_decide_by_paths(policy, ABATIS_WRITE, policy->program, &is_allowed);
-        return is_allowed ? policy_add_rule(policy, RULE_PROTECT, policy->program, "itself", err) : 0;
-}
-
 static int deny_control_sockets(abatis_policy *policy, abatis_error *err)
 {
         bool has_unix_sockets = policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW;
@@ -334,6 +337,23 @@ static int deny_control_sockets(abatis_policy *policy, abatis_error *err)
                 return 0;
         policy->denies_control_sockets = true;
         return preset_deny_control_sockets(policy, err);
+}
+
+/* What opens a tree through a link that an earlier command may have planted opens what that command chose. The rules
+ * come in any order, so that only the whole can tell whether the link lies where the command may write. */
+static int check_links(const abatis_policy *policy, abatis_error *err)
+{
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+                const char *link = rule->glob ? NULL : policy_find_planted(policy, rule);
+
+                if (link && rule->kind != RULE_DENY && rule->kind != RULE_PROTECT)
+                        return error_set(
+                                err, ABATIS_E_INVALID,
+                                "%s: '%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
+                                rule->origin, link, rule->facts.real);
+        }
+        return 0;
 }
 
 static int check_workspace(const abatis_policy *policy, abatis_error *err)
@@ -361,7 +381,9 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
         if (!r)
                 r = deny_control_sockets(policy, err);
         if (!r)
-                r = protect_program(policy, err);
+                r = check_links(policy, err);
+        if (!r)
+                r = itself_protect(policy, err);
         if (!r)
                 r = check_workspace(policy, err);
         if (!r)

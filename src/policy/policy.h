@@ -76,11 +76,14 @@ struct abatis_policy {
         size_t startable_count;
         struct strings libraries;   /* with a list: directories whose files can be mapped as code; real */
         struct strings environment; /* NAME (passed although it looks secret) or NAME=VALUE */
+        struct strings
+                environment_plain; /* names that are passed unless they look secret, where not all are */
         struct strings environment_denied; /* names, with * for any characters, that are never passed */
         uint64_t limits[LIMIT_COUNT];      /* 0 is none */
         struct strings origins;            /* what rules and notes call their origins */
         struct note *notes;                /* owned */
         size_t note_count;
+        struct strings sources;        /* the files that it was made from, as they were called */
         struct abatis_policy *ceiling; /* owned: what this policy must stay below, or NULL */
         unsigned references;
         enum network_mode network;
@@ -89,7 +92,7 @@ struct abatis_policy {
         bool reads_all, executes_all;
         bool has_private_tmp;
         bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
-        bool passes_named_only;       /* of the environment, nothing but what `environment` names */
+        bool passes_named_only;       /* of the environment, nothing but what the two lists name */
         bool forbids_forks;
         bool is_finished;            /* policy_finish() has seen to everything since the last change */
         bool denies_control_sockets; /* it has seen to that */
@@ -116,6 +119,8 @@ int policy_new_empty(const abatis_policy_options *options, abatis_policy **out, 
 void rule_done(struct rule *rule);
 /* The same rule of another policy. */
 int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *origin, abatis_error *err);
+/* A link on the way to the rule's path, out of the workspace, that an earlier command may have planted; or NULL. */
+const char *policy_find_planted(const abatis_policy *policy, const struct rule *rule);
 /* Takes the last rule off again. */
 void policy_drop_last_rule(abatis_policy *policy);
 /* A copy of the text that lives as long as the policy, or NULL. */
@@ -149,6 +154,8 @@ struct strings *policy_list(abatis_policy *policy, enum key_id key); /* NULL whe
 enum rule_kind key_rule_kind(enum key_id key);
 enum limit key_limit(enum key_id key);
 bool network_mode_find(const char *name, enum network_mode *out);
+/* True when everything that `mode` opens is open in `most` too; a list and unix sockets have nothing in common. */
+bool network_is_within(enum network_mode mode, enum network_mode most);
 
 /* preset.c */
 bool preset_exists(const char *name);
@@ -156,7 +163,9 @@ const char *preset_origin(const char *name); /* "preset dev" */
 extern const char *const preset_names[];
 int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options,
                  abatis_error *err);
-/* Opens what programs need to start, as far as the host has it, for reading or for executing. */
+/* What programs need to start, as far as a host has it; ends with NULL. */
+extern const char *const preset_system_trees[];
+/* Opens it for reading or for executing. */
 int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err);
 /* The workspace, the homes and the caller's program, which everything else refers to. */
 int preset_find_places(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err);
@@ -176,9 +185,14 @@ const struct rule *policy_decide_by_paths(const abatis_policy *policy, abatis_ac
 /* Whether the rules let a file be executed, as if there were no list of commands. */
 bool policy_executes(const abatis_policy *policy, const char *real);
 
+/* itself.c: keeps the command from changing what the next run depends on. */
+int itself_protect(abatis_policy *policy, abatis_error *err);
+
 /* commands.c: finds out what the list of commands means and adds what follows from it; harmless to call again. */
 int commands_resolve(abatis_policy *policy, abatis_error *err);
 void commands_done(abatis_policy *policy);
+/* The absolute path, owned by the caller, of a program that is listed by name or by path. */
+int commands_locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err);
 /* What a resolved path can be started as, or NULL: only where there is a list. */
 const struct startable *commands_find(const abatis_policy *policy, const char *real);
 /* Refuses a program that is not on the list, if there is one, with ABATIS_E_NOT_EXECUTABLE. */

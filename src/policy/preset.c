@@ -157,8 +157,8 @@ static const char *const control_sockets[] = {
 };
 
 /* `strict` shows these and nothing else. */
-static const char *const system_reads[] = { "/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-                                            "/libx32", "/etc", "/opt",  "/nix", "/gnu" };
+const char *const preset_system_trees[] = { "/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+                                            "/libx32", "/etc", "/opt",  "/nix", "/gnu",   NULL };
 
 /* `guard` keeps these from being written. */
 static const char *const system_protects[] = { "/bin",     "/sbin",        "/usr/bin",   "/usr/sbin",
@@ -561,7 +561,7 @@ int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err)
 
 int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err)
 {
-        return add_existing(policy, kind, system_reads, COUNT(system_reads), origin, err);
+        return add_existing(policy, kind, preset_system_trees, COUNT(preset_system_trees) - 1, origin, err);
 }
 
 int preset_find_places(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err)

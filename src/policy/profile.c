@@ -19,11 +19,11 @@ static bool is_profile_name(const char *name)
                !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
 }
 
-static char *user_path(const char *name)
+static int user_path(const char *name, char **out, abatis_error *err)
 {
         OWN_FREE char *file = text_join("profiles/", name, ".yaml");
 
-        return file ? config_path(file) : NULL;
+        return file ? config_path(file, out, err) : error_memory(err);
 }
 
 static const struct shipped_profile *find_shipped(const char *name)
@@ -35,14 +35,17 @@ static const struct shipped_profile *find_shipped(const char *name)
 }
 
 /* *text is NULL when there is no such profile; *title is how errors and origins call it. Both are owned. */
-static int find_text(const char *name, char **title, char **text, size_t *length, abatis_error *err)
+static int find_text(const char *name, bool is_shipped_only, char **title, char **text, size_t *length,
+                     abatis_error *err)
 {
-        OWN_FREE char *path = is_profile_name(name) ? user_path(name) : NULL;
+        OWN_FREE char *path = NULL;
         const struct shipped_profile *shipped = find_shipped(name);
         int r = 0;
 
         *text = *title = NULL;
-        if (path)
+        if (!is_shipped_only && is_profile_name(name))
+                r = user_path(name, &path, err);
+        if (!r && path)
                 r = file_read(path, FILE_OURS, text, length, err);
         if (r < 0)
                 return r;
@@ -57,11 +60,11 @@ static int find_text(const char *name, char **title, char **text, size_t *length
         return *title && *text ? 0 : error_memory(err);
 }
 
-int profile_load(const char *name, struct layer **out, abatis_error *err)
+int profile_load(const char *name, bool is_shipped_only, struct layer **out, abatis_error *err)
 {
         OWN_FREE char *title = NULL, *text = NULL;
         size_t length = 0;
-        int r = find_text(name, &title, &text, &length, err);
+        int r = find_text(name, is_shipped_only, &title, &text, &length, err);
 
         *out = NULL;
         if (r < 0 || !text)
@@ -76,7 +79,7 @@ int abatis_profile_text(const char *name, char **out, abatis_error *err)
 {
         OWN_FREE char *title = NULL, *text = NULL;
         size_t length = 0;
-        int r = find_text(name, &title, &text, &length, err);
+        int r = find_text(name, false, &title, &text, &length, err);
 
         if (!r && !text)
                 r = error_set(err, ABATIS_E_INVALID,
@@ -109,18 +112,21 @@ static int list_one(struct text *out, const char *name, const char *where)
         OWN_FREE char *text = NULL;
         const char *summary = "";
         size_t length = 0;
+        int r = abatis_profile_text(name, &text, NULL);
 
-        if (!abatis_profile_text(name, &text, NULL))
+        if (!r)
                 summary = find_summary(text, &length);
+        out->has_failed |= r == ABATIS_E_MEMORY;
         text_addf(out, "%-16s %-8s %.*s\n", name, where, (int)length, summary);
         return 0;
 }
 
-static void list_users(struct text *out)
+static int list_users(struct text *out, abatis_error *err)
 {
-        OWN_FREE char *path = config_path("profiles");
+        OWN_FREE char *path = NULL;
         struct dirent **entries = NULL;
-        int count = path ? scandir(path, &entries, NULL, alphasort) : 0;
+        int r = config_path("profiles", &path, err),
+            count = path ? scandir(path, &entries, NULL, alphasort) : 0;
 
         for (int i = 0; i < count; i++) {
                 char *dot = strrchr(entries[i]->d_name, '.');
@@ -133,14 +139,16 @@ static void list_users(struct text *out)
                 free(entries[i]);
         }
         free(entries);
+        return r;
 }
 
 int abatis_profile_list(char **out, abatis_error *err)
 {
         OWN_TEXT struct text text = { 0 };
+        int r;
 
         for (const struct shipped_profile *shipped = shipped_profiles; shipped->name; shipped++)
                 list_one(&text, shipped->name, "shipped");
-        list_users(&text);
-        return text_take(&text, out, err);
+        r = list_users(&text, err);
+        return r ? r : text_take(&text, out, err);
 }

@@ -33,6 +33,13 @@ static json_t *path(void)
                                 0));
 }
 
+/* As much as units.c takes. */
+static json_t *count(void)
+{
+        return json_pack("{s:s, s:i, s:I}", "type", "integer", "minimum", 1, "maximum",
+                         (json_int_t)(INT64_MAX / 2));
+}
+
 static json_t *describe_type(enum key_type type)
 {
         static const char name[] = "^[^= \\n]+$";
@@ -51,10 +58,12 @@ static json_t *describe_type(enum key_type type)
         case TYPE_MODE:
                 return json_pack("{s:[s, s, s, s]}", "enum", "deny", "unix-only", "allow", "list");
         case TYPE_HOSTS:
-                return list_of(text_like("^([^\\n :\\[\\]]+|\\[[^\\n \\[\\]]+\\]):(\\*|" PORT ")$"));
-        case TYPE_PORTS:
                 return list_of(
-                        json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 65535));
+                        text_like("^(inherited|([^\\n :\\[\\]]+|\\[[^\\n \\[\\]]+\\]):(\\*|" PORT "))$"));
+        case TYPE_PORTS:
+                return list_of(either(json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum",
+                                                65535),
+                                      json_pack("{s:s}", "const", "inherited")));
         case TYPE_BOOLEAN:
                 return json_pack("{s:s}", "type", "boolean");
         case TYPE_MASKS:
@@ -63,17 +72,31 @@ static json_t *describe_type(enum key_type type)
                 return json_pack("{s:s, s:{s:s}, s:{s:s}}", "type", "object", "propertyNames", "pattern",
                                  name, "additionalProperties", "type", "string");
         case TYPE_SIZE:
-                return either(json_pack("{s:s, s:i}", "type", "integer", "minimum", 1),
-                              text_like("^0*[1-9][0-9]*(B|KiB|MiB|GiB|TiB|KB|MB|GB|K|M|G)?$"));
+                return either(count(), text_like("^0*[1-9][0-9]*(B|KiB|MiB|GiB|TiB|KB|MB|GB|K|M|G)?$"));
         case TYPE_DURATION:
                 return text_like("^0*[1-9][0-9]*(ms|s|m|h)$");
         case TYPE_NUMBER:
-                return json_pack("{s:s, s:i}", "type", "integer", "minimum", 1);
+                return count();
         }
         return NULL;
 }
 
-/* The properties of one section; made when its first key comes. */
+/* Hosts are listed in a mode for lists, unless the mode is another file's business. */
+static int add_condition(json_t *network)
+{
+        json_t *condition = json_pack("{s:[s, s], s:{s:{s:i}}}", "required", "mode", "connect", "properties",
+                                      "connect", "minItems", 1);
+        json_t *consequence = json_pack("{s:{s:{s:s}}}", "properties", "mode", "const", "list");
+
+        /* Both take the value over, also when they fail. */
+        if (json_object_set_new(network, "if", condition) < 0) {
+                json_decref(consequence);
+                return -1;
+        }
+        return json_object_set_new(network, "then", consequence);
+}
+
+/* The properties of one section; made when its first key comes. NULL when memory is short. */
 static json_t *find_section(json_t *top, const char *name, size_t length)
 {
         char title[32] = { 0 };
@@ -84,9 +107,24 @@ static json_t *find_section(json_t *top, const char *name, size_t length)
         if (!section) {
                 section = json_pack("{s:[s, s], s:{}, s:b}", "type", "object", "null", "properties",
                                     "additionalProperties", 0);
-                json_object_set_new(top, title, section);
+                if (json_object_set_new(top, title, section) < 0 ||
+                    (!strcmp(title, "network") && add_condition(section) < 0))
+                        return NULL;
         }
         return json_object_get(section, "properties");
+}
+
+static int add_key(json_t *top, const struct key *key)
+{
+        size_t section = key_section_length(key);
+        json_t *type = describe_type(key->type),
+               *place = section ? find_section(top, key->name, section) : top;
+
+        if (!place || json_object_set_new(type, "description", json_string(key->description)) < 0) {
+                json_decref(type);
+                return -1;
+        }
+        return json_object_set_new(place, key_leaf(key), type);
 }
 
 int abatis_policy_schema(char **out, abatis_error *err)
@@ -98,17 +136,12 @@ int abatis_policy_schema(char **out, abatis_error *err)
                           "object", "null", "properties", "additionalProperties", 0);
         json_t *top = json_object_get(root, "properties");
 
-        for (enum key_id id = KEY_VERSION; top && id < KEY_COUNT; id++) {
-                json_t *type = describe_type(keys[id].type);
-                size_t section = key_section_length(&keys[id]);
-                json_t *place = section ? find_section(top, keys[id].name, section) : top;
-
-                if (!type || !place ||
-                    json_object_set_new(type, "description", json_string(keys[id].description)) < 0) {
-                        json_decref(root);
-                        return error_memory(err);
-                }
-                json_object_set_new(place, key_leaf(&keys[id]), type);
+        for (enum key_id id = KEY_VERSION; top && id < KEY_COUNT; id++)
+                if (add_key(top, &keys[id]) < 0)
+                        top = NULL;
+        if (!top) {
+                json_decref(root);
+                return error_memory(err);
         }
         return json_to_text(root, JSON_INDENT(2), out, err);
 }

@@ -39,6 +39,11 @@ bool network_mode_find(const char *name, enum network_mode *out)
         return false;
 }
 
+bool network_is_within(enum network_mode mode, enum network_mode most)
+{
+        return mode == NETWORK_DENY || mode == most || most == NETWORK_ALLOW;
+}
+
 struct strings *policy_list(abatis_policy *policy, enum key_id key)
 {
         if (key == KEY_CONNECT)
@@ -57,7 +62,7 @@ struct strings *policy_list(abatis_policy *policy, enum key_id key)
 /* What opens the policy must not open more than it says. */
 static int check_opening(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
 {
-        const char *real = rule->facts.real;
+        const char *real = rule->facts.real, *link = policy_find_planted(policy, rule);
 
         if (path_is_below(real, "/proc") || path_is_below(real, "/dev"))
                 return error_set(err, ABATIS_E_INVALID,
@@ -66,18 +71,11 @@ static int check_opening(const abatis_policy *policy, const struct rule *rule, a
         if (rule->kind == RULE_WRITE && !real[1])
                 return error_set(err, ABATIS_E_INVALID,
                                  "'/' cannot be writable as a whole; name directories");
-        for (size_t i = 0; i < rule->facts.links.count; i++) {
-                const char *link = rule->facts.links.items[i];
-                bool is_allowed;
-
-                /* An earlier command may have planted it. */
-                policy_decide_by_paths(policy, ABATIS_WRITE, link, &is_allowed);
-                if (is_allowed && !path_is_below(real, policy->workspace))
-                        return error_set(
-                                err, ABATIS_E_INVALID,
-                                "'%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
-                                link, real);
-        }
+        if (link)
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "'%s' is a symbolic link in a writable directory; name what it leads to, '%s'", link,
+                        real);
         return 0;
 }
 
@@ -156,8 +154,16 @@ static int set_limit(abatis_policy *policy, enum key_id key, const char *value, 
 
 static int set_item(abatis_policy *policy, enum key_id key, const char *value, abatis_error *err)
 {
+        OWN_FREE char *clean = NULL;
+
         if (!*value || strchr(value, '\n'))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
+        if (key == KEY_UNIX) {
+                int r = path_clean(value, &clean, err);
+
+                if (r < 0)
+                        return r;
+        }
         return strings_add(policy_list(policy, key), value, err);
 }
 
@@ -281,6 +287,7 @@ void policy_clear(abatis_policy *policy, enum key_id key)
                                 free(item);
                 }
                 policy->environment.count = kept;
+                strings_done(&policy->environment_plain);
                 policy->passes_named_only = true;
         }
 }

@@ -111,6 +111,11 @@ static void add_variables(struct lines *lines, const abatis_policy *policy, bool
                 if (!strchr(item, '=') == !wants_set)
                         add_line(lines, key, item, false, note ? note->origin : "default");
         }
+        for (size_t i = 0; !wants_set && i < policy->environment_plain.count; i++) {
+                const char *item = policy->environment_plain.items[i];
+
+                add_line(lines, key, item, false, policy_origin(policy, key, item));
+        }
         if (!wants_set && lines->count == before)
                 add_line(lines, key, NULL, false, policy_origin(policy, key, NULL));
 }

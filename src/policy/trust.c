@@ -13,26 +13,26 @@
 #include "policy/compose.h"
 
 /* One small file for each project, called by the hash of the path: "HASH PATH\n". */
-static char *record_path(const char *path)
+static int record_path(const char *path, char **out, abatis_error *err)
 {
         char name[sizeof("trust/") + SHA256_TEXT_SIZE];
         char hash[SHA256_TEXT_SIZE];
 
         sha256_text(path, strlen(path), hash);
         snprintf(name, sizeof(name), "trust/%s", hash);
-        return state_path(name);
+        return state_path(name, out, err);
 }
 
 int trust_check(const char *path, const char *text, size_t length, bool *is_trusted, abatis_error *err)
 {
-        OWN_FREE char *record = record_path(path), *known = NULL;
+        OWN_FREE char *record = NULL, *known = NULL;
         char hash[SHA256_TEXT_SIZE];
         size_t known_length;
-        int r;
+        int r = record_path(path, &record, err);
 
         *is_trusted = false;
-        if (!record)
-                return 0;
+        if (r < 0 || !record)
+                return r;
         r = file_read(record, FILE_OURS, &known, &known_length, err);
         if (r < 0 || !known)
                 return r;
@@ -64,10 +64,12 @@ static int write_record(const char *path, const char *text, abatis_error *err)
 
 static int remember(const char *path, const char *text, size_t length, abatis_error *err)
 {
-        OWN_FREE char *record = record_path(path), *line = NULL;
+        OWN_FREE char *record = NULL, *line = NULL;
         char hash[SHA256_TEXT_SIZE];
-        int r;
+        int r = record_path(path, &record, err);
 
+        if (r < 0)
+                return r;
         if (!record)
                 return error_set(err, ABATIS_E_INVALID, "there is no home directory to remember it in");
         sha256_text(text, length, hash);
@@ -80,8 +82,11 @@ static int remember(const char *path, const char *text, size_t length, abatis_er
 
 static int forget(const char *path, abatis_error *err)
 {
-        OWN_FREE char *record = record_path(path);
+        OWN_FREE char *record = NULL;
+        int r = record_path(path, &record, err);
 
+        if (r < 0)
+                return r;
         if (record && unlink(record) < 0 && errno != ENOENT && errno != ENOTDIR)
                 return error_os(err, errno, "cannot remove '%s'", record);
         return 0;

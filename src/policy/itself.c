@@ -1,0 +1,65 @@
+/* itself.c: keeps a command from changing what the next run depends on: this program, the policy files, the profiles of
+ * the user, the record of trusted projects. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "policy/compose.h"
+
+/* The path, or something in it. */
+static bool is_writable(const abatis_policy *policy, const char *real)
+{
+        bool is_allowed;
+        const struct rule *rule = policy_decide_by_paths(policy, ABATIS_WRITE, real, &is_allowed);
+
+        if (is_allowed || (rule && (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)))
+                return is_allowed;
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (policy->rules[i].kind == RULE_WRITE && path_is_below(policy->rules[i].facts.real, real))
+                        return true;
+        return false;
+}
+
+static int protect(abatis_policy *policy, const char *path, abatis_error *err)
+{
+        OWN_PATH_FACTS struct path_facts facts = { 0 };
+        abatis_error below = { 0 };
+        bool is_open;
+        int r = path_resolve(path, NULL, &facts, &below);
+
+        if (r == ABATIS_E_MEMORY || below.os_errno == ENOMEM)
+                return error_memory(err);
+        /* What its owner cannot look at the command cannot change. What does not exist cannot be protected. */
+        if (r < 0 || facts.kind == PATH_ABSENT)
+                return 0;
+        is_open = is_writable(policy, facts.real);
+        for (size_t i = 0; i < facts.links.count; i++)
+                is_open |= is_writable(policy, facts.links.items[i]);
+        r = is_open ? policy_add_rule(policy, RULE_PROTECT, facts.real, "itself", err) : 0;
+        if (r < 0 || !is_open)
+                return r;
+        /* Whoever can replace a link has the path: the plan refuses that by the link's name. */
+        policy->rules[policy->rule_count - 1].facts.links = facts.links;
+        facts.links = (struct strings){ 0 };
+        return 0;
+}
+
+int itself_protect(abatis_policy *policy, abatis_error *err)
+{
+        OWN_FREE char *config = NULL, *trust = NULL;
+        int r = policy->program ? protect(policy, policy->program, err) : 0;
+
+        for (size_t i = 0; i < policy->sources.count && !r; i++)
+                r = protect(policy, policy->sources.items[i], err);
+        if (!r)
+                r = config_path("", &config, err);
+        if (!r && config)
+                r = protect(policy, config, err);
+        /* Beside it lie directories that profiles give to commands. */
+        if (!r)
+                r = state_path("trust", &trust, err);
+        return !r && trust ? protect(policy, trust, err) : r;
+}

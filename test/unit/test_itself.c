@@ -1,0 +1,199 @@
+/* test_itself.c: a command cannot change what the next run depends on. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compositions.h"
+
+struct world {
+        const char *workspace, *file, *program, *preset;
+        unsigned layers;
+};
+
+static abatis_policy *make(const struct world *world)
+{
+        const abatis_policy_options options = { .size = sizeof(options),
+                                                .preset = world->preset,
+                                                .workspace = world->workspace ? world->workspace : at("ws"),
+                                                .file = world->file,
+                                                .program = world->program,
+                                                .layers = world->layers };
+        abatis_policy *policy = NULL;
+        abatis_error err;
+
+        if (abatis_policy_new(&options, &policy, &err) < 0 || policy_finish(policy, &err) < 0)
+                fail_msg("%s", err.message);
+        return policy;
+}
+
+#define made(...) make(&(struct world){ __VA_ARGS__ })
+
+/* Writable but for these. */
+static void assert_holds(abatis_policy *policy, const char *writable, const char *const *held)
+{
+        assert_true(may(policy, ABATIS_WRITE, writable));
+        for (; *held; held++) {
+                const struct rule *rule;
+                bool is_allowed;
+
+                rule = policy_decide(policy, ABATIS_WRITE, *held, &is_allowed);
+                if (is_allowed)
+                        fail_msg("'%s' may be written", *held);
+                assert_non_null(rule);
+                assert_string_equal(rule->origin, "itself");
+                assert_true(may(policy, ABATIS_READ, *held));
+        }
+        abatis_policy_free(policy);
+}
+
+#define HELD(...)                 \
+        (const char *const[])     \
+        {                         \
+                __VA_ARGS__, NULL \
+        }
+
+static void the_users_files_are_held(void **state)
+{
+        (void)state;
+        make_file("home/.config/abatis/policy.yaml", "version: 1\n");
+        make_profile("p", "extends: dev\n");
+        make_dir("home/.local/state/abatis/trust");
+        assert_holds(made(.workspace = at("home")), at("home/.config/other"),
+                     HELD(at("home/.config/abatis"), at("home/.config/abatis/policy.yaml"),
+                          at("home/.config/abatis/profiles/p.yaml"),
+                          at("home/.config/abatis/profiles/new.yaml"), at("home/.local/state/abatis/trust"),
+                          at("home/.local/state/abatis/trust/new")));
+        assert_holds(made(.preset = "guard"), at("home/.config/other"),
+                     HELD(at("home/.config/abatis"), at("home/.local/state/abatis/trust")));
+        /* Beside the record of trust lie directories that profiles give to commands. */
+        assert_holds(made(.workspace = at("home")), at("home/.local/state/abatis/agent"),
+                     HELD(at("home/.local/state/abatis/trust")));
+}
+
+static void they_are_held_wherever_they_are(void **state)
+{
+        (void)state;
+        make_dir("ws/config/abatis");
+        make_dir("ws/state/abatis/trust");
+        setenv("XDG_CONFIG_HOME", at("ws/config"), 1);
+        setenv("XDG_STATE_HOME", at("ws/state"), 1);
+        assert_holds(made(.workspace = NULL), at("ws/x"),
+                     HELD(at("ws/config/abatis"), at("ws/state/abatis/trust/x")));
+        unsetenv("XDG_CONFIG_HOME");
+        unsetenv("XDG_STATE_HOME");
+}
+
+/* Where nothing can write them there is no rule, and where they are not there is none either. */
+static void what_is_not_in_reach_needs_no_rule(void **state)
+{
+        abatis_policy *policy = made(.workspace = at("home"));
+
+        (void)state;
+        assert_int_equal(count_rules(policy, RULE_PROTECT), 0);
+        abatis_policy_free(policy);
+        make_dir("home/.config/abatis");
+        policy = made(.workspace = NULL);
+        assert_int_equal(count_rules(policy, RULE_PROTECT), 0);
+        abatis_policy_free(policy);
+}
+
+/* A file that asks for a part of it gets the rest protected, and not that part. */
+static void a_part_of_them_cannot_be_asked_for(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_dir("home/.config/abatis/profiles");
+        make_file("p.yaml", "filesystem: {write: [inherited, ~/.config/abatis/profiles]}\n");
+        policy = made(.file = at("p.yaml"));
+        assert_false(may(policy, ABATIS_WRITE, at("home/.config/abatis/profiles/x.yaml")));
+        assert_true(may(policy, ABATIS_WRITE, at("ws/x")));
+        abatis_policy_free(policy);
+}
+
+static void every_file_that_was_read_is_held(void **state)
+{
+        (void)state;
+        make_file("ws/policy.yaml", "limits: {timeout: 5s}\n");
+        make_file("ws/.abatis.yaml", "limits: {timeout: 5s}\n");
+        assert_holds(made(.file = at("ws/policy.yaml"), .layers = ABATIS_LAYER_PROJECT), at("ws/other"),
+                     HELD(at("ws/policy.yaml"), at("ws/.abatis.yaml")));
+        /* Called by another name. */
+        assert_int_equal(chdir(at("ws")), 0);
+        assert_holds(made(.file = "policy.yaml"), at("ws/other"), HELD(at("ws/policy.yaml")));
+        make_dir("ws/sub");
+        assert_holds(made(.file = "sub/../policy.yaml"), at("ws/other"), HELD(at("ws/policy.yaml")));
+        assert_int_equal(chdir("/"), 0);
+        /* A user's profile, and one that it extends, where the user keeps them in the workspace. */
+        make_file("ws/low.yaml", "extends: dev\n");
+        make_file("ws/high.yaml", "extends: low\n");
+        make_link("home/.config/abatis/profiles/low.yaml", at("ws/low.yaml"));
+        make_link("home/.config/abatis/profiles/high.yaml", at("ws/high.yaml"));
+        assert_holds(made(.preset = "high"), at("ws/other"), HELD(at("ws/low.yaml"), at("ws/high.yaml")));
+        make_file("q.yaml", "extends: [dev, high]\n");
+        assert_holds(made(.file = at("q.yaml")), at("ws/other"), HELD(at("ws/low.yaml"), at("ws/high.yaml")));
+        make_link("home/.config/abatis/policy.yaml", at("ws/policy.yaml"));
+        assert_holds(made(.layers = ABATIS_LAYER_USER), at("ws/other"), HELD(at("ws/policy.yaml")));
+}
+
+static void the_program_is_held(void **state)
+{
+        (void)state;
+        make_file("ws/bin/abatis", "");
+        assert_holds(made(.program = at("ws/bin/abatis")), at("ws/bin/other"), HELD(at("ws/bin/abatis")));
+}
+
+/* Who can replace the link has the path: there is a rule, and the plan will refuse it by the link's name. */
+static void a_link_that_can_be_replaced_is_not_forgotten(void **state)
+{
+        abatis_policy *policy;
+        const struct rule *rule;
+
+        (void)state;
+        make_file("elsewhere/policy.yaml", "limits: {timeout: 5s}\n");
+        make_link("ws/policy.yaml", at("elsewhere/policy.yaml"));
+        policy = made(.file = at("ws/policy.yaml"));
+        rule = rule_for(policy, RULE_PROTECT, at("elsewhere/policy.yaml"));
+        assert_non_null(rule);
+        assert_int_equal(rule->facts.links.count, 1);
+        assert_string_equal(rule->facts.links.items[0], at("ws/policy.yaml"));
+        abatis_policy_free(policy);
+        make_dir("dotfiles/abatis");
+        make_link("home/.config", at("dotfiles"));
+        policy = made(.workspace = at("home"));
+        rule = rule_for(policy, RULE_PROTECT, at("dotfiles/abatis"));
+        assert_non_null(rule);
+        assert_string_equal(rule->facts.links.items[0], at("home/.config"));
+        abatis_policy_free(policy);
+}
+
+/* A home that its user cannot even look into is none of the command's either. */
+static void a_closed_home_is_no_obstacle(void **state)
+{
+        (void)state;
+        make_dir("home/.config/abatis");
+        chmod(at("home"), 0);
+        abatis_policy_free(made(.workspace = NULL));
+        chmod(at("home"), 0700);
+        unsetenv("HOME");
+        abatis_policy_free(made(.workspace = NULL));
+        setenv("HOME", at("home"), 1);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                COMPOSITION_TEST(the_users_files_are_held),
+                COMPOSITION_TEST(they_are_held_wherever_they_are),
+                COMPOSITION_TEST(what_is_not_in_reach_needs_no_rule),
+                COMPOSITION_TEST(a_part_of_them_cannot_be_asked_for),
+                COMPOSITION_TEST(every_file_that_was_read_is_held),
+                COMPOSITION_TEST(the_program_is_held),
+                COMPOSITION_TEST(a_link_that_can_be_replaced_is_not_forgotten),
+                COMPOSITION_TEST(a_closed_home_is_no_obstacle),
+        };
+
+        return cmocka_run_group_tests_name("itself", tests, NULL, NULL);
+}
