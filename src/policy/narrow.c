@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -24,11 +25,53 @@ static abatis_access access_of(enum key_id key)
         return key == KEY_READ ? ABATIS_READ : key == KEY_WRITE ? ABATIS_WRITE : ABATIS_EXECUTE;
 }
 
+/* Whether the command sees what the host has there: below a private /tmp only what a rule has put there. */
+static bool is_shown(const abatis_policy *policy, abatis_access access, const char *real)
+{
+        bool is_allowed;
+        const struct rule *rule = policy_decide(policy, access, real, &is_allowed);
+
+        if (policy->has_private_tmp && path_is_below(real, "/tmp"))
+                return is_allowed && rule && path_is_below(rule->facts.real, "/tmp");
+        return is_allowed;
+}
+
+/* What may be executed or written may also be read. */
+static bool is_open(const abatis_policy *policy, enum key_id key, const char *real)
+{
+        return is_shown(policy, access_of(key), real) && is_shown(policy, ABATIS_READ, real);
+}
+
+static int check_path(const abatis_policy *policy, enum key_id key, const char *text, bool *is_allowed,
+                      abatis_error *err)
+{
+        OWN_PATH_FACTS struct path_facts facts = { 0 };
+        OWN_FREE char *clean = NULL;
+        int r = path_clean(text, &clean, err);
+
+        if (!r)
+                r = path_resolve(clean, NULL, &facts, err);
+        if (!r)
+                *is_allowed = is_open(policy, key, facts.real);
+        return r;
+}
+
+static int check_system(const abatis_policy *policy, enum key_id key, bool *is_allowed, abatis_error *err)
+{
+        struct stat status;
+        int r = 0;
+
+        *is_allowed = true;
+        for (const char *const *tree = preset_system_trees; *tree && *is_allowed && !r; tree++)
+                if (!lstat(*tree, &status))
+                        r = check_path(policy, key, *tree, is_allowed, err);
+        return r;
+}
+
 static int check_tree(const abatis_policy *policy, const struct layer *layer, const struct entry *entry,
                       abatis_error *err)
 {
-        OWN_FREE char *text = NULL, *clean = NULL;
-        struct path_facts facts = { 0 };
+        OWN_FREE char *text = NULL;
         enum meaning meaning;
         abatis_error below;
         bool is_allowed = false;
@@ -38,17 +81,13 @@ static int check_tree(const abatis_policy *policy, const struct layer *layer, co
                 return entry_error(layer, entry, r, below.message, err);
         switch (meaning) {
         case MEANS_PATH:
-                r = path_clean(text, &clean, &below);
-                if (!r)
-                        r = path_resolve(clean, NULL, &facts, &below);
-                if (r < 0)
-                        return entry_error(layer, entry, r, below.message, err);
-                policy_decide(policy, access_of(entry->key), facts.real, &is_allowed);
-                path_facts_done(&facts);
+                r = check_path(policy, entry->key, text, &is_allowed, &below);
                 break;
         case MEANS_ALL:
-        case MEANS_SYSTEM:
                 is_allowed = entry->key == KEY_READ ? policy->reads_all : policy->executes_all;
+                break;
+        case MEANS_SYSTEM:
+                r = check_system(policy, entry->key, &is_allowed, &below);
                 break;
         case MEANS_INHERITED:
                 return 0;
@@ -58,23 +97,9 @@ static int check_tree(const abatis_policy *policy, const struct layer *layer, co
         case MEANS_PATTERN:
                 break;
         }
+        if (r < 0)
+                return entry_error(layer, entry, r, below.message, err);
         return is_allowed ? 0 : refuse(layer, entry, "is not allowed without it", err);
-}
-
-/* How much a mode opens. */
-static int openness(enum network_mode mode)
-{
-        switch (mode) {
-        case NETWORK_DENY:
-                return 0;
-        case NETWORK_UNIX_ONLY:
-                return 1;
-        case NETWORK_LIST:
-                return 2;
-        case NETWORK_ALLOW:
-                return 3;
-        }
-        return 4;
 }
 
 static bool is_listed(const struct strings *list, const char *value)
@@ -83,6 +108,30 @@ static bool is_listed(const struct strings *list, const char *value)
                 if (!strcmp(list->items[i], value))
                         return true;
         return false;
+}
+
+/* A program or a socket. What is on a list of programs may start, wherever it lies; without a list, what lies where it
+ * may be executed. */
+static int check_item(const abatis_policy *policy, const struct layer *layer, const struct entry *entry,
+                      abatis_error *err)
+{
+        const struct strings *list = entry->key == KEY_UNIX ? &policy->unix_sockets : &policy->commands;
+        OWN_FREE char *value = NULL, *path = NULL;
+        bool is_allowed = false;
+        abatis_error below;
+        int r = expand_item(policy, entry, &value, &below);
+
+        if (!r && entry->key == KEY_COMMANDS && !list->count) {
+                r = commands_locate(policy, value, &path, &below);
+                if (!r)
+                        r = check_path(policy, KEY_EXECUTE, path, &is_allowed, &below);
+        } else if (!r)
+                is_allowed = is_listed(list, value);
+        if (r == ABATIS_E_NOT_FOUND || r == ABATIS_E_NOT_EXECUTABLE)
+                r = ABATIS_E_INVALID; /* of the file, not of the command */
+        if (r < 0)
+                return entry_error(layer, entry, r, below.message, err);
+        return is_allowed ? 0 : refuse(layer, entry, "would allow more", err);
 }
 
 static bool is_below_limit(const abatis_policy *policy, const struct entry *entry)
@@ -115,7 +164,7 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 return check_tree(policy, layer, entry, err);
         case KEY_NETWORK:
                 network_mode_find(entry->value, &mode);
-                is_narrower = openness(mode) <= openness(policy->network);
+                is_narrower = network_is_within(mode, policy->network);
                 break;
         case KEY_CONNECT:
                 is_narrower = policy->network == NETWORK_ALLOW || is_listed(&policy->connect, entry->value);
@@ -124,11 +173,8 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 is_narrower = policy->network == NETWORK_ALLOW || is_listed(&policy->bind, entry->value);
                 break;
         case KEY_UNIX:
-                is_narrower = is_listed(&policy->unix_sockets, entry->value);
-                break;
         case KEY_COMMANDS:
-                is_narrower = !policy->commands.count || is_listed(&policy->commands, entry->value);
-                break;
+                return check_item(policy, layer, entry, err);
         case KEY_FORK:
                 is_narrower = !policy->forbids_forks || strcmp(entry->value, "true");
                 break;
