@@ -35,13 +35,20 @@ static bool is_bounded(const abatis_policy *ceiling, enum rule_kind kind)
         return ceiling->has[KEY_READ] && !ceiling->reads_all;
 }
 
+/* Below a private /tmp a ceiling shows only what it has a rule for there. */
 static bool is_within(const abatis_policy *ceiling, enum rule_kind kind, const char *real)
 {
-        if (!is_bounded(ceiling, kind))
+        bool is_private = ceiling->has_private_tmp && path_is_below(real, "/tmp");
+
+        if (!is_bounded(ceiling, kind) && !is_private)
                 return true;
-        for (size_t i = 0; i < ceiling->rule_count; i++)
-                if (bounds(ceiling->rules[i].kind, kind) && path_is_below(real, ceiling->rules[i].facts.real))
+        for (size_t i = 0; i < ceiling->rule_count; i++) {
+                const struct rule *rule = &ceiling->rules[i];
+
+                if (bounds(rule->kind, kind) && path_is_below(real, rule->facts.real) &&
+                    (!is_private || path_is_below(rule->facts.real, "/tmp")))
                         return true;
+        }
         return false;
 }
 
@@ -149,92 +156,154 @@ static int cut_limits(abatis_policy *policy, const abatis_policy *ceiling, abati
 
 static int cut_network(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
 {
-        static const int openness[] = {
-                [NETWORK_DENY] = 0, [NETWORK_UNIX_ONLY] = 1, [NETWORK_LIST] = 2, [NETWORK_ALLOW] = 3
-        };
         const struct note *note = policy_find_note(policy, KEY_NETWORK, NULL);
 
-        if (!ceiling->has[KEY_NETWORK] || openness[policy->network] <= openness[ceiling->network])
+        if (!ceiling->has[KEY_NETWORK])
+                return 0;
+        policy->reaches_control_sockets &= ceiling->reaches_control_sockets;
+        if (network_is_within(policy->network, ceiling->network))
                 return 0;
         if (note && note->is_asked)
                 return refuse("network.mode", note->value, note->origin, err);
-        policy->network = ceiling->network;
+        /* Of a list and unix sockets nothing is in both. */
+        policy->network =
+                network_is_within(ceiling->network, policy->network) ? ceiling->network : NETWORK_DENY;
         return 0;
 }
 
-/* An allow-list of the ceiling: what is asked must be on it; of an open list it takes the place. */
-static int cut_list(abatis_policy *policy, const abatis_policy *ceiling, enum key_id key, bool empty_is_all,
-                    abatis_error *err)
+static bool is_listed(const struct strings *list, const char *value)
 {
-        struct strings *list = policy_list(policy, key);
-        const struct strings *most = policy_list((abatis_policy *)ceiling, key);
-
-        if (!ceiling->has[key] || (empty_is_all && !most->count))
-                return 0;
-        for (size_t i = 0; i < list->count; i++) {
-                bool is_listed = false;
-
-                for (size_t j = 0; j < most->count; j++)
-                        is_listed |= !strcmp(list->items[i], most->items[j]);
-                if (!is_listed)
-                        return refuse(keys[key].name, list->items[i], "not on its list", err);
-        }
-        for (size_t i = 0; empty_is_all && !list->count && i < most->count; i++) {
-                int r = strings_add(list, most->items[i], err);
-
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        for (size_t i = 0; i < list->count; i++)
+                if (!strcmp(list->items[i], value))
+                        return true;
+        return false;
 }
 
-/* Where only named variables may pass, others are left out, or refused when somebody asked for them. */
-static int cut_environment(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+/* A variable that is passed by name must be on the ceiling's list; where that passes all, it must not look secret. */
+static bool may_have(const abatis_policy *ceiling, enum key_id key, const char *item)
+{
+        if (key != KEY_PASS)
+                return is_listed(policy_list((abatis_policy *)ceiling, key), item);
+        return strchr(item, '=') || is_listed(&ceiling->environment, item) ||
+               (!ceiling->passes_named_only && !environment_is_secret(item, strlen(item)));
+}
+
+/* Drops what a preset or profile gave beyond the ceiling's list, and refuses what was asked for. */
+static int cut_list(abatis_policy *policy, const abatis_policy *ceiling, enum key_id key,
+                    struct strings *list, abatis_error *err)
 {
         size_t kept = 0;
 
-        if (!ceiling->has[KEY_PASS] || !ceiling->passes_named_only)
-                return 0;
-        for (size_t i = 0; i < policy->environment.count; i++) {
-                char *item = policy->environment.items[i];
-                const struct note *note = policy_find_note(policy, KEY_PASS, item);
-                bool is_listed = strchr(item, '=');
+        for (size_t i = 0; i < list->count; i++) {
+                const char *item = list->items[i];
+                const struct note *note =
+                        may_have(ceiling, key, item) ? NULL : policy_find_note(policy, key, item);
 
-                for (size_t j = 0; j < ceiling->environment.count; j++)
-                        is_listed |= !strcmp(item, ceiling->environment.items[j]);
-                if (!is_listed && note && note->is_asked)
-                        return refuse(keys[KEY_PASS].name, item, note->origin, err);
-                if (is_listed)
-                        policy->environment.items[kept++] = item;
+                if (note && note->is_asked)
+                        return refuse(keys[key].name, item, note->origin, err);
+        }
+        for (size_t i = 0; i < list->count; i++) {
+                if (may_have(ceiling, key, list->items[i]))
+                        list->items[kept++] = list->items[i];
                 else
-                        free(item);
+                        free(list->items[i]);
         }
-        policy->environment.count = kept;
-        if (policy->passes_named_only)
-                return 0;
-        policy->passes_named_only = true;
-        for (size_t i = 0; i < ceiling->environment.count; i++) {
-                int r = strings_add(&policy->environment, ceiling->environment.items[i], err);
-
-                if (r < 0)
-                        return r;
-        }
+        list->count = kept;
         return 0;
 }
 
-/* What the ceiling denies is denied. */
+/* What is an exception to the network mode must be one of the ceiling's, unless its mode is open. */
+static int cut_exceptions(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        static const enum key_id exceptions[] = { KEY_CONNECT, KEY_BIND, KEY_UNIX };
+        bool is_closed = ceiling->has[KEY_NETWORK] && ceiling->network != NETWORK_ALLOW;
+        int r = 0;
+
+        for (size_t i = 0; i < sizeof(exceptions) / sizeof(*exceptions) && !r; i++)
+                if (is_closed || ceiling->has[exceptions[i]])
+                        r = cut_list(policy, ceiling, exceptions[i], policy_list(policy, exceptions[i]), err);
+        return r;
+}
+
+/* An empty list is every program: the ceiling's takes its place, but not the place of one of which nothing is left. */
+static int cut_commands(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        bool was_empty = !policy->commands.count;
+        int r = 0;
+
+        if (!ceiling->commands.count)
+                return 0;
+        r = cut_list(policy, ceiling, KEY_COMMANDS, &policy->commands, err);
+        if (!r && !was_empty && !policy->commands.count)
+                return error_set(err, ABATIS_E_INVALID, "of process.commands, %s allows nothing",
+                                 ceiling_origin);
+        for (size_t i = 0; was_empty && i < ceiling->commands.count && !r; i++)
+                r = strings_add(&policy->commands, ceiling->commands.items[i], err);
+        return r;
+}
+
+static int cut_environment(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        const struct note *note = policy_find_note(policy, KEY_PASS, "all");
+        int r;
+
+        if (!ceiling->has[KEY_PASS])
+                return 0;
+        r = cut_list(policy, ceiling, KEY_PASS, &policy->environment, err);
+        if (!r)
+                r = cut_list(policy, ceiling, KEY_PASS, &policy->environment_plain, err);
+        if (r < 0 || policy->passes_named_only || !ceiling->passes_named_only)
+                return r;
+        if (note && note->is_asked)
+                return refuse(keys[KEY_PASS].name, "all", note->origin, err);
+        /* The ceiling's names, as far as they would have been passed. */
+        policy->passes_named_only = true;
+        for (size_t i = 0; i < ceiling->environment.count && !r; i++)
+                if (!strchr(ceiling->environment.items[i], '='))
+                        r = strings_add(&policy->environment_plain, ceiling->environment.items[i], err);
+        return r;
+}
+
+static int cut_process(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        const struct note *fork = policy_find_note(policy, KEY_FORK, NULL),
+                          *check = policy_find_note(policy, KEY_CHECK_ARGUMENTS, NULL);
+
+        if (ceiling->forbids_forks && !policy->forbids_forks && fork && fork->is_asked)
+                return refuse(keys[KEY_FORK].name, fork->value, fork->origin, err);
+        policy->forbids_forks |= ceiling->forbids_forks;
+        if (ceiling->argument_check != CHECK_ALWAYS)
+                return 0;
+        if (policy->argument_check == CHECK_NEVER && check && check->is_asked)
+                return refuse(keys[KEY_CHECK_ARGUMENTS].name, check->value, check->origin, err);
+        policy->argument_check = CHECK_ALWAYS;
+        return 0;
+}
+
+static bool has_hole(const abatis_policy *policy, const struct rule *hole)
+{
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (policy->rules[i].kind == hole->kind && policy->rules[i].origin == ceiling_origin &&
+                    !strcmp(policy->rules[i].path, hole->path))
+                        return true;
+        return false;
+}
+
+/* What the ceiling denies is denied, however often this is called. */
 static int add_holes(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
 {
+        const struct strings *masks = &ceiling->environment_denied;
         int r = 0;
 
         for (size_t i = 0; i < ceiling->rule_count && !r; i++) {
                 const struct rule *rule = &ceiling->rules[i];
 
-                if (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)
+                if ((rule->kind == RULE_DENY || rule->kind == RULE_PROTECT) && !has_hole(policy, rule))
                         r = policy_add_copy(policy, rule, ceiling_origin, err);
         }
-        for (size_t i = 0; i < ceiling->environment_denied.count && !r; i++)
-                r = strings_add(&policy->environment_denied, ceiling->environment_denied.items[i], err);
+        for (size_t i = 0; i < masks->count && !r; i++)
+                if (!is_listed(&policy->environment_denied, masks->items[i]))
+                        r = strings_add(&policy->environment_denied, masks->items[i], err);
         return r;
 }
 
@@ -246,24 +315,18 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
                 r = cut_all(policy, ceiling, KEY_READ, &policy->reads_all, err);
         if (!r)
                 r = cut_all(policy, ceiling, KEY_EXECUTE, &policy->executes_all, err);
+        policy->has_private_tmp |= ceiling->has_private_tmp;
         if (!r)
                 r = cut_network(policy, ceiling, err);
         if (!r)
+                r = cut_exceptions(policy, ceiling, err);
+        if (!r)
                 r = cut_limits(policy, ceiling, err);
         if (!r)
-                r = cut_list(policy, ceiling, KEY_CONNECT, false, err);
-        if (!r)
-                r = cut_list(policy, ceiling, KEY_BIND, false, err);
-        if (!r)
-                r = cut_list(policy, ceiling, KEY_UNIX, false, err);
-        if (!r)
-                r = cut_list(policy, ceiling, KEY_COMMANDS, true, err);
+                r = cut_commands(policy, ceiling, err);
         if (!r)
                 r = cut_environment(policy, ceiling, err);
-        if (r < 0)
-                return r;
-        policy->forbids_forks |= ceiling->forbids_forks;
-        if (ceiling->argument_check == CHECK_ALWAYS)
-                policy->argument_check = CHECK_ALWAYS;
-        return add_holes(policy, ceiling, err);
+        if (!r)
+                r = cut_process(policy, ceiling, err);
+        return r ? r : add_holes(policy, ceiling, err);
 }

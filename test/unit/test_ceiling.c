@@ -1,0 +1,426 @@
+/* test_ceiling.c: what the administrator allows is the most there is, whatever presets give and users ask for. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compositions.h"
+
+#define composed(...) compose(&(struct texts){ __VA_ARGS__ })
+
+/* Taken without the ceiling, refused below it. */
+static void assert_beyond(const char *ceiling, const char *given, const char *message)
+{
+        assert_composition_refused(&(struct texts){ .system = ceiling, .given = given },
+                                   format("%s is more than /etc/abatis/policy.yaml allows", message));
+        assert_composition_refused(&(struct texts){ .system = ceiling,
+                                                    .project = given,
+                                                    .trusts_project = true },
+                                   format("%s is more than /etc/abatis/policy.yaml allows",
+                                          format("%.*sproject%s", (int)(strstr(message, "given") - message),
+                                                 message, strstr(message, "given") + 5)));
+        abatis_policy_free(composed(.given = given));
+}
+
+static void assert_within(const char *ceiling, const char *given)
+{
+        abatis_policy_free(composed(.system = ceiling, .given = given));
+}
+
+/* What a flag asks for beyond the ceiling. */
+static void assert_flag_beyond(const char *ceiling, const char *key, const char *value)
+{
+        abatis_policy *policy = composed(.system = ceiling);
+        abatis_error err;
+
+        if (!abatis_policy_set(policy, key, value, &err))
+                assert_int_equal(policy_finish(policy, &err), ABATIS_E_INVALID);
+        assert_non_null(strstr(err.message, "is more than /etc/abatis/policy.yaml allows"));
+        abatis_policy_free(policy);
+        policy = composed(.given = "version: 1");
+        assert_int_equal(abatis_policy_set(policy, key, value, &err), 0);
+        assert_int_equal(policy_finish(policy, &err), 0);
+        abatis_policy_free(policy);
+}
+
+/* ---- trees ---------------------------------------------------------------------------------------------- */
+
+static void trees_of_presets_are_cut(void **state)
+{
+        const char *ceiling =
+                format("filesystem: {read: ['%s', /usr], write: ['${workspace}/out']}", make_dir("r"));
+        abatis_policy *policy;
+
+        (void)state;
+        make_dir("ws/out");
+        policy = composed(.system = ceiling);
+        assert_false(policy->reads_all);
+        assert_true(may(policy, ABATIS_READ, at("r/x")));
+        assert_true(may(policy, ABATIS_READ, "/usr/bin"));
+        assert_false(may(policy, ABATIS_READ, "/etc"));
+        assert_true(may(policy, ABATIS_WRITE, at("ws/out/x")));
+        assert_false(may(policy, ABATIS_WRITE, at("ws")));
+        abatis_policy_free(policy);
+        assert_composition_refused(
+                &(struct texts){ .system = "filesystem: {write: []}" },
+                format("the workspace '%s' (write) is more than /etc/abatis/policy.yaml allows", at("ws")));
+}
+
+static void trees_that_were_asked_for_are_refused(void **state)
+{
+        const char *ceiling =
+                format("filesystem: {read: [/usr, '%s'], write: ['${workspace}'], execute: [/usr]}",
+                       make_dir("r"));
+
+        (void)state;
+        make_dir("o");
+        make_dir("r/in");
+        make_link("r/link", "../o");
+        assert_within(ceiling, format("filesystem: {read: ['%s']}", at("r/in")));
+        assert_within(ceiling, "filesystem: {execute: [/usr/bin]}");
+        assert_beyond(ceiling, format("filesystem: {read: ['%s']}", at("o")),
+                      format("read '%s' (given:1)", at("o")));
+        assert_beyond(ceiling, format("filesystem: {write: [inherited, '%s']}", at("r")),
+                      format("write '%s' (given:1)", at("r")));
+        assert_beyond(ceiling, format("filesystem: {execute: ['%s']}", at("r")),
+                      format("execute '%s' (given:1)", at("r")));
+        assert_beyond(ceiling, format("filesystem: {read: ['%s']}", at("r/link")),
+                      format("read '%s' (given:1)", at("r/link")));
+        assert_beyond(ceiling, "filesystem: {read: [all]}", "read 'all' (given:1)");
+        assert_beyond(ceiling, "filesystem: {read: [/]}", "read '/' (given:1)");
+        assert_beyond(ceiling, "filesystem: {execute: [all]}", "execute 'all' (given:1)");
+        assert_flag_beyond(ceiling, "filesystem.read", at("o"));
+        assert_flag_beyond(ceiling, "filesystem.read", "/");
+        assert_flag_beyond(ceiling, "filesystem.write", at("o"));
+        assert_flag_beyond(ceiling, "filesystem.execute", at("o"));
+        assert_flag_beyond("filesystem: {write: ['${workspace}', '${tmp}']}", "filesystem.write", "/tmp");
+}
+
+/* What is written is read and executed too. */
+static void a_writable_tree_lies_in_every_list(void **state)
+{
+        const char *message =
+                format("the workspace '%s' (write) is more than /etc/abatis/policy.yaml allows", at("ws"));
+
+        (void)state;
+        assert_composition_refused(&(struct texts){ .system = "filesystem: {read: [/usr]}" }, message);
+        assert_composition_refused(&(struct texts){ .system = "filesystem: {execute: [/usr]}" }, message);
+        assert_within("filesystem: {read: [/usr, '${workspace}']}", "version: 1");
+}
+
+static void holes_of_the_ceiling_hold(void **state)
+{
+        abatis_policy *policy;
+        abatis_error err;
+        size_t count;
+
+        (void)state;
+        make_dir("secret");
+        make_dir("ws/p");
+        policy = composed(.system = format(
+                                  "filesystem: {deny: ['%s', '**/*.pem'], protect: ['${workspace}/p']}\n"
+                                  "environment: {deny: ['X*']}\n",
+                                  at("secret")),
+                          .given = format("filesystem: {read: [all], deny: []}\nextends: guard"));
+        assert_false(may(policy, ABATIS_READ, at("secret/x")));
+        assert_false(may(policy, ABATIS_READ, at("ws/a.pem")));
+        assert_false(may(policy, ABATIS_WRITE, at("ws/p/x")));
+        assert_true(may(policy, ABATIS_WRITE, at("ws/q")));
+        assert_string_equal(items_of(&policy->environment_denied), "X*");
+        /* They are there once, however often a policy changes. */
+        count = policy->rule_count;
+        assert_int_equal(abatis_policy_set(policy, "limits.timeout", "3s", &err), 0);
+        assert_int_equal(policy_finish(policy, &err), 0);
+        assert_int_equal(policy->rule_count, count);
+        assert_string_equal(items_of(&policy->environment_denied), "X*");
+        abatis_policy_free(policy);
+}
+
+/* The user can make $HOME anything, but not what /etc/passwd says. */
+static void home_is_what_the_account_has(void **state)
+{
+        abatis_policy *policy = composed(.system = "filesystem: {deny: ['~/x']}");
+
+        (void)state;
+        if (policy->homes[1]) {
+                assert_string_equal(policy->homes[0], at("home"));
+                assert_false(may(policy, ABATIS_READ, format("%s/x", policy->homes[1])));
+                assert_true(may(policy, ABATIS_READ, at("home/x")));
+        }
+        abatis_policy_free(policy);
+}
+
+static void the_hosts_tmp_stays_hidden(void **state)
+{
+        char shared[] = "/tmp/abatis-unit.XXXXXX";
+        abatis_policy *policy;
+
+        (void)state;
+        assert_non_null(mkdtemp(shared));
+        policy = composed(.system = "extends: dev", .given = "filesystem: {write: ['${workspace}']}");
+        assert_true(policy->has_private_tmp);
+        abatis_policy_free(policy);
+        assert_beyond("extends: dev", format("filesystem: {read: [all, '%s']}", shared),
+                      format("read '%s' (given:1)", shared));
+        assert_flag_beyond("extends: dev", "filesystem.read", shared);
+        assert_within(format("extends: dev\nfilesystem: {read: [all, '%s']}", shared),
+                      format("filesystem: {read: ['%s']}", shared));
+        rmdir(shared);
+}
+
+/* ---- network -------------------------------------------------------------------------------------------- */
+
+static void the_network_mode_is_cut_or_refused(void **state)
+{
+        static const char *const modes[] = { "deny", "unix-only", "list", "allow" };
+        static const enum network_mode values[] = { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_LIST,
+                                                    NETWORK_ALLOW };
+        /* By ceiling, then by what is asked for: what a profile of that mode becomes. */
+        static const int cut[4][4] = { { 0, 0, 0, 0 }, { 0, 1, 0, 1 }, { 0, 0, 2, 2 }, { 0, 1, 2, 3 } };
+
+        (void)state;
+        for (size_t i = 0; i < 4; i++)
+                for (size_t j = 0; j < 4; j++) {
+                        const char *ceiling = format("network: {mode: %s}", modes[i]);
+                        const char *asked = format("network: {mode: %s}", modes[j]);
+                        abatis_policy *policy;
+
+                        if (cut[i][j] == (int)j)
+                                assert_within(ceiling, asked);
+                        else
+                                assert_beyond(ceiling, asked,
+                                              format("network.mode '%s' (given:1)", modes[j]));
+                        make_profile("p", format("extends: dev\n%s", asked));
+                        policy = composed(.system = ceiling, .preset = "p");
+                        assert_int_equal(policy->network, values[cut[i][j]]);
+                        abatis_policy_free(policy);
+                }
+        assert_flag_beyond("network: {mode: deny}", "network.mode", "allow");
+}
+
+static void exceptions_are_those_of_the_ceiling(void **state)
+{
+        const char *ceiling = "network: {mode: list, connect: ['a:1'], bind: [1], unix: [/a]}";
+        abatis_policy *policy;
+
+        (void)state;
+        assert_within(ceiling, "network: {mode: list, connect: ['a:1'], bind: [1], unix: [/a]}");
+        assert_beyond(ceiling, "network: {mode: list, connect: ['a:1', 'a:2']}",
+                      "network.connect 'a:2' (given:1)");
+        assert_beyond(ceiling, "network: {bind: [2]}", "network.bind '2' (given:1)");
+        assert_beyond(ceiling, "network: {unix: [/b]}", "network.unix '/b' (given:1)");
+        /* A mode without a list has no exceptions. */
+        assert_beyond("network: {mode: deny}", "network: {unix: [/run/docker.sock]}",
+                      "network.unix '/run/docker.sock' (given:1)");
+        assert_beyond("network: {mode: deny}", "network: {bind: [80]}", "network.bind '80' (given:1)");
+        assert_beyond("network: {mode: list}", "network: {mode: list, connect: ['a:1']}",
+                      "network.connect 'a:1' (given:1)");
+        assert_within("network: {mode: allow}", "network: {mode: list, connect: ['a:1'], bind: [80]}");
+        assert_flag_beyond("network: {mode: unix-only}", "network.unix", "/run/docker.sock");
+        /* What a profile gives is cut. */
+        make_profile("p",
+                     "extends: dev\nnetwork: {mode: list, connect: ['a:1', 'b:2', 'c:3'], bind: [1, 2]}\n");
+        policy = composed(.system = ceiling, .preset = "p");
+        assert_string_equal(items_of(&policy->connect), "a:1");
+        assert_string_equal(items_of(&policy->bind), "1");
+        abatis_policy_free(policy);
+        /* Refused in the middle: what was kept before is freed once. */
+        assert_composition_refused_with(&(struct texts){ .system = ceiling,
+                                                         .preset = "p",
+                                                         .given = "network: {connect: [inherited, 'd:4']}" },
+                                        "network.connect 'd:4' (given:1)");
+}
+
+static void control_sockets_are_behind_the_ceiling(void **state)
+{
+        abatis_policy *policy = composed(.system = "network: {mode: allow}", .preset = "guard");
+
+        (void)state;
+        assert_false(policy->reaches_control_sockets);
+        abatis_policy_free(policy);
+        policy = composed(.system = "extends: guard", .preset = "guard");
+        assert_true(policy->reaches_control_sockets);
+        abatis_policy_free(policy);
+        policy = composed(.system = "limits: {timeout: 1s}", .preset = "guard");
+        assert_true(policy->reaches_control_sockets);
+        abatis_policy_free(policy);
+}
+
+/* ---- everything else ------------------------------------------------------------------------------------ */
+
+static void limits_are_cut_or_refused(void **state)
+{
+        static const char *const limits[][3] = {
+                { "memory", "1GiB", "1025MiB" }, { "processes", "9", "10" },
+                { "open_files", "64", "65" },    { "cpu", "60s", "61s" },
+                { "file_size", "1000", "1001" }, { "timeout", "1m", "60001ms" },
+                { "output", "1KiB", "1025" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+                const char *ceiling = format("limits: {%s: %s}", limits[i][0], limits[i][1]);
+                const char *more = format("limits: {%s: %s}", limits[i][0], limits[i][2]);
+                const char *key = format("limits.%s", limits[i][0]);
+                abatis_policy *policy = composed(.system = ceiling);
+                uint64_t most = abatis_policy_limit(policy, key);
+
+                assert_true(most > 0); /* where nobody asked for one */
+                abatis_policy_free(policy);
+                make_profile("p", format("extends: dev\n%s", more));
+                policy = composed(.system = ceiling, .preset = "p");
+                assert_true(abatis_policy_limit(policy, key) == most);
+                abatis_policy_free(policy);
+                assert_within(ceiling, ceiling);
+                assert_beyond(ceiling, more, format("%s '%s' (given:1)", key, limits[i][2]));
+                assert_flag_beyond(ceiling, key, limits[i][2]);
+        }
+}
+
+static void programs_are_those_of_the_ceiling(void **state)
+{
+        const char *ceiling = "process: {commands: [/bin/sh, /bin/ls]}";
+        abatis_policy *policy = composed(.system = ceiling);
+
+        (void)state;
+        assert_string_equal(items_of(&policy->commands), "/bin/sh|/bin/ls");
+        abatis_policy_free(policy);
+        assert_within(ceiling, "process: {commands: [/bin/ls]}");
+        assert_beyond(ceiling, "process: {commands: [/bin/ls, /bin/cat]}",
+                      "process.commands '/bin/cat' (given:1)");
+        make_profile("p", "extends: dev\nprocess: {commands: [/bin/cat, /bin/ls]}\n");
+        policy = composed(.system = ceiling, .preset = "p");
+        assert_string_equal(items_of(&policy->commands), "/bin/ls");
+        abatis_policy_free(policy);
+        /* An empty list would be every program. */
+        make_profile("p", "extends: dev\nprocess: {commands: [/bin/cat]}\n");
+        assert_composition_refused(&(struct texts){ .system = ceiling, .preset = "p" },
+                                   "of process.commands, /etc/abatis/policy.yaml allows nothing");
+        /* A name is what the user's PATH leads to. */
+        assert_composition_refused(
+                &(struct texts){ .system = "process: {commands: [git]}" },
+                "system:1:22: process.commands: a ceiling lists programs by their absolute paths");
+}
+
+static void processes_are_held(void **state)
+{
+        abatis_policy *policy = composed(.system = "process: {fork: false, check_arguments: true}");
+
+        (void)state;
+        assert_true(policy->forbids_forks);
+        assert_true(arguments_are_checked(policy));
+        abatis_policy_free(policy);
+        assert_within("process: {fork: false}", "process: {fork: false}");
+        assert_beyond("process: {fork: false}", "process: {fork: true}", "process.fork 'true' (given:1)");
+        assert_beyond("process: {check_arguments: true}", "process: {check_arguments: false}",
+                      "process.check_arguments 'false' (given:1)");
+}
+
+static const char *passed(const char *ceiling, const char *given)
+{
+        const char *envp[] = { "PATH=/bin", "HOME=/h", "MY_TOKEN=t", "URL=http://u:p@h", NULL };
+        abatis_policy *policy = composed(.system = ceiling, .given = given);
+        static char out[512];
+        const char **filtered;
+
+        assert_int_equal(environment_filter(policy, envp, &filtered, NULL), 0);
+        *out = '\0';
+        for (size_t i = 0; filtered[i]; i++)
+                strcat(strcat(out, *out ? " " : ""), filtered[i]);
+        free(filtered);
+        abatis_policy_free(policy);
+        return out;
+}
+
+static void variables_are_those_of_the_ceiling(void **state)
+{
+        (void)state;
+        assert_string_equal(passed(NULL, NULL), "PATH=/bin HOME=/h");
+        assert_string_equal(passed("environment: {pass: [PATH, MY_TOKEN]}", NULL), "PATH=/bin");
+        assert_string_equal(passed("environment: {pass: [PATH, MY_TOKEN]}",
+                                   "environment: {pass: [MY_TOKEN]}"),
+                            "MY_TOKEN=t");
+        assert_string_equal(passed("environment: {pass: none}", NULL), "");
+        assert_string_equal(passed("environment: {pass: none, set: {A: b}}", "environment: {set: {C: d}}"),
+                            "C=d");
+        assert_string_equal(passed("environment: {pass: all}", "environment: {pass: [HOME]}"), "HOME=/h");
+        assert_string_equal(passed("environment: {deny: [HOME]}", "environment: {pass: [HOME, PATH]}"),
+                            "PATH=/bin");
+        assert_beyond("environment: {pass: [PATH]}", "environment: {pass: [HOME]}",
+                      "environment.pass 'HOME' (given:1)");
+        assert_beyond("environment: {pass: [PATH]}", "environment: {pass: all}",
+                      "environment.pass 'all' (given:1)");
+        assert_beyond("environment: {pass: all}", "environment: {pass: [all, MY_TOKEN]}",
+                      "environment.pass 'MY_TOKEN' (given:1)");
+        assert_flag_beyond("environment: {pass: [PATH]}", "environment.pass", "HOME");
+        assert_flag_beyond("environment: {pass: all}", "environment.pass", "MY_TOKEN");
+}
+
+/* ---- ways round it -------------------------------------------------------------------------------------- */
+
+/* A user's own profile of that name would change what the administrator wrote. */
+static void a_ceiling_is_not_built_on_profiles_of_the_user(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_profile("mine", "extends: guard\n");
+        abatis_policy_free(composed(.preset = "mine"));
+        assert_composition_refused_with(&(struct texts){ .system = "extends: mine" },
+                                        "system:1:10: extends: there is no preset or profile 'mine'");
+        make_profile("python", "extends: guard\n");
+        policy = composed(.preset = "python");
+        assert_true(may(policy, ABATIS_WRITE, at("ws")));
+        abatis_policy_free(policy);
+        /* The shipped one, which writes a cache and nothing else. */
+        assert_composition_refused_with(&(struct texts){ .system = "extends: python" }, "the workspace '");
+}
+
+/* Whatever asks: files of other tools, a file that extends nothing, several at once. */
+static void no_layer_lies_over_the_ceiling(void **state)
+{
+        const char *ceiling = "extends: strict\nlimits: {timeout: 5s}\n";
+
+        (void)state;
+        assert_composition_refused_with(&(struct texts){ .system = ceiling,
+                                                         .given = "filesystem: {denyRead: []}" },
+                                        "read 'all' (given:1)");
+        assert_composition_refused_with(&(struct texts){ .system = ceiling,
+                                                         .given = "sandbox: {enabled: true}" },
+                                        "limits.timeout '30s' (given:1)");
+        assert_composition_refused_with(&(struct texts){ .system = ceiling,
+                                                         .user = "extends: []\nlimits: {timeout: 9s}",
+                                                         .given = "version: 1" },
+                                        "limits.timeout '9s' (user:2)");
+        assert_composition_refused_with(&(struct texts){ .system = ceiling,
+                                                         .user = "network: {mode: allow}",
+                                                         .given = "limits: {timeout: 1s}" },
+                                        "network.mode 'allow' (user:1)");
+        assert_within(ceiling, "extends: [guard, mcp, tool]\n");
+        assert_composition_refused(&(struct texts){ .system = "sandbox: {enabled: false}" },
+                                   "system: sandbox is disabled");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                COMPOSITION_TEST(trees_of_presets_are_cut),
+                COMPOSITION_TEST(trees_that_were_asked_for_are_refused),
+                COMPOSITION_TEST(a_writable_tree_lies_in_every_list),
+                COMPOSITION_TEST(holes_of_the_ceiling_hold),
+                COMPOSITION_TEST(home_is_what_the_account_has),
+                COMPOSITION_TEST(the_hosts_tmp_stays_hidden),
+                COMPOSITION_TEST(the_network_mode_is_cut_or_refused),
+                COMPOSITION_TEST(exceptions_are_those_of_the_ceiling),
+                COMPOSITION_TEST(control_sockets_are_behind_the_ceiling),
+                COMPOSITION_TEST(limits_are_cut_or_refused),
+                COMPOSITION_TEST(programs_are_those_of_the_ceiling),
+                COMPOSITION_TEST(processes_are_held),
+                COMPOSITION_TEST(variables_are_those_of_the_ceiling),
+                COMPOSITION_TEST(a_ceiling_is_not_built_on_profiles_of_the_user),
+                COMPOSITION_TEST(no_layer_lies_over_the_ceiling),
+        };
+
+        return cmocka_run_group_tests_name("ceiling", tests, NULL, NULL);
+}
