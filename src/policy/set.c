@@ -123,12 +123,14 @@ static int set_rule(abatis_policy *policy, const struct setting *setting, abatis
         /* Whoever names /tmp, or a parent of it, as writable means the real one. */
         if (kind == RULE_WRITE && path_is_below("/tmp", rule->facts.real))
                 policy->has_private_tmp = false;
-        /* "/" itself would also bring the host's /proc and /dev along. */
-        if (is_all) {
-                policy->reads_all = true;
-                policy->executes_all |= kind == RULE_EXECUTE;
-        }
-        return 0;
+        if (!is_all)
+                return 0;
+        /* "/" itself would also bring the host's /proc, /dev and /tmp along. */
+        policy_drop_last_rule(policy);
+        r = policy_open_all(policy, KEY_READ, setting->origin, setting->is_asked, err);
+        if (!r && kind == RULE_EXECUTE)
+                r = policy_open_all(policy, KEY_EXECUTE, setting->origin, setting->is_asked, err);
+        return r;
 }
 
 /* ---- everything else ------------------------------------------------------------------------------------ */
