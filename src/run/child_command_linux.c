@@ -172,8 +172,11 @@ static __attribute__((noinline)) long allow_entries(long ruleset, long place, co
         char buffer[8192] __attribute__((aligned(8)));
         long directory = RAW(SYS_openat, place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
 
+        /* Nothing can appear below a file, so it has the rights itself; what takes its place has none. */
+        if (directory == -ENOTDIR)
+                return allow_opened(ruleset, place, rule->allowed);
         if (directory < 0)
-                return directory == -ENOTDIR ? 0 : directory; /* nothing can appear below a file */
+                return directory;
         while (!r && (got = RAW(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0) {
                 for (long at = 0; at < got && !r;) {
                         const struct directory_entry *entry = (const void *)(buffer + at);
@@ -193,8 +196,8 @@ static long add_rule(long ruleset, long fd, const struct child_rule *rule)
 {
         long r;
 
-        if (fd == -ENOENT || fd == -EACCES)
-                return 0; /* gone, or out of the user's own reach */
+        if (fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES)
+                return 0; /* gone, below a file, or out of the user's own reach */
         if (fd < 0)
                 return fd;
         r = rule->except ? allow_entries(ruleset, fd, rule) : allow_opened(ruleset, fd, rule->allowed);

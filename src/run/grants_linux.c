@@ -6,8 +6,12 @@
 #define _GNU_SOURCE
 #include "run/grants_linux.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -138,6 +142,18 @@ static int add_entries(struct granter *granter, const char *path, uint64_t acces
         return r;
 }
 
+/* Whether the command, which has no capabilities, can list the directory, as it must to go round something in it. */
+static bool is_listable(const char *path)
+{
+        struct stat status;
+
+        if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+                return errno != EACCES;
+        if (geteuid() || stat(path, &status) < 0)
+                return true;
+        return status.st_mode & (status.st_uid ? S_IROTH : S_IRUSR);
+}
+
 /* `path` lives as long as the resources. */
 static int add_grant(struct granter *granter, const char *path, uint64_t access, abatis_error *err)
 {
@@ -153,6 +169,12 @@ static int add_grant(struct granter *granter, const char *path, uint64_t access,
                 return r;
         if (!count)
                 return add_rule(granter, (struct child_rule){ access, path, false, NULL }, err);
+        if (!is_listable(path))
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "filesystem.deny in '%s' cannot be enforced: the directory cannot be listed, "
+                        "and rights can only be given to what is known",
+                        path);
         r = add_entries(granter, path, access, except, err);
         if (!r)
                 r = add_rule(granter, (struct child_rule){ access, path, false, except }, err);
