@@ -138,7 +138,7 @@ static bool was_made(const struct opener *opener, const char *name)
         for (size_t i = 0; i < opener->resources->child.init_count; i++) {
                 const struct init_step *step = &opener->resources->init_steps[i];
 
-                if (step->op == INIT_MAKE_DIR && !strcmp(step->path, name))
+                if ((step->op == INIT_MAKE_DIR || step->op == INIT_MAKE_FILE) && !strcmp(step->path, name))
                         return true;
         }
         return false;
@@ -169,7 +169,8 @@ static void make_mount_point(struct opener *opener, const char *path, enum path_
         if (!name)
                 return;
         make_directories(opener, name, is_directory);
-        if (!is_directory)
+        /* A file that two rules show, to be read and to be executed, say, is shown twice. */
+        if (!is_directory && !was_made(opener, name))
                 init_step(opener, INIT_MAKE_FILE, name)->value = 0644;
 }
 
