@@ -58,6 +58,10 @@ static void sort_rules(struct native *native)
                 else
                         native->sorted[native->count++] = &policy->rules[i];
         qsort(native->sorted, native->count, sizeof(*native->sorted), compare_rules);
+        for (size_t i = 0; i < native->count; i++)
+                native->is_in_denied[i] = native->sorted[i]->kind != RULE_DENY &&
+                                          native->sorted[i]->kind != RULE_PROTECT &&
+                                          find_above(native, i, RULE_DENY);
 }
 
 /* ---- the world ----------------------------------------------------------------------------------------- */
@@ -174,7 +178,7 @@ static void add_writable(struct native *native)
                 const struct rule *rule = native->sorted[i];
 
                 /* Deny and protect win over write, and a tree inside a writable tree is writable already. */
-                if (rule->kind != RULE_WRITE || find_above(native, i, RULE_DENY) ||
+                if (rule->kind != RULE_WRITE || native->is_in_denied[i] ||
                     find_above(native, i, RULE_PROTECT) || find_above(native, i, RULE_WRITE))
                         continue;
                 plan_step(native->plan, PLAN_WRITABLE, rule->facts.real, rule->facts.kind);
@@ -357,7 +361,8 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         native.has_landlock = host->landlock_abi > 0;
         native.sorted = malloc((policy->rule_count + 1) * sizeof(*native.sorted));
         native.step_of = malloc((policy->rule_count + 1) * sizeof(*native.step_of));
-        if (native.sorted && native.step_of) {
+        native.is_in_denied = malloc((policy->rule_count + 1) * sizeof(*native.is_in_denied));
+        if (native.sorted && native.step_of && native.is_in_denied) {
                 sort_rules(&native);
                 add_namespaces(&native);
                 if (native.has_mounts) {
@@ -379,6 +384,7 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         }
         free(native.sorted);
         free(native.step_of);
+        free(native.is_in_denied);
 }
 
 const struct backend backend_native = { "native", compile_native };

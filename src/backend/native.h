@@ -12,6 +12,7 @@ struct native {
         /* Owned list of borrowed rules, without the patterns: by real path, so that parents come first. */
         const struct rule **sorted;
         size_t count;
+        bool *is_in_denied; /* owned: for each entry of `sorted` that grants something, whether a denied tree holds it */
         size_t *step_of; /* owned: for each entry of `sorted`, the step that enforces it, or NO_STEP */
         bool has_mounts;
         bool has_landlock;

@@ -15,31 +15,45 @@ static bool is_writable(const struct native *native, const char *path)
 
 static bool is_granted(const struct native *native, const char *path)
 {
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
-                const struct rule *rule = &native->policy->rules[i];
+        for (size_t i = 0; i < native->count; i++) {
+                const struct rule *rule = native->sorted[i];
 
                 if (rule->kind != RULE_DENY && rule->kind != RULE_PROTECT &&
-                    path_is_below(path, rule->facts.real))
-                        return true;
+                    path_is_below(path, rule->facts.real) && !native->is_in_denied[i])
+                        return true; /* a tree in a denied one is not there at all */
         }
         return false;
 }
 
 static bool is_in_write_rule(const struct native *native, const char *path)
 {
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
-                const struct rule *rule = &native->policy->rules[i];
+        for (size_t i = 0; i < native->count; i++) {
+                const struct rule *rule = native->sorted[i];
 
-                if (rule->kind == RULE_WRITE && path_is_below(path, rule->facts.real))
+                if (rule->kind == RULE_WRITE && path_is_below(path, rule->facts.real) &&
+                    !native->is_in_denied[i])
                         return true;
         }
         return false;
 }
 
-/* Whether the host's own file at `path` can be seen inside at all, masks aside. */
+/* What every command has, in a new root too. */
+static bool is_in_every_root(const char *path)
+{
+        static const char *const places[] = { "/dev",      "/dev/null",   "/dev/zero",
+                                              "/dev/full", "/dev/random", "/dev/urandom",
+                                              "/dev/tty",  "/dev/pts",    "/dev/shm" };
+
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+                if (!strcmp(path, places[i]))
+                        return true;
+        return path_is_below(path, "/proc");
+}
+
+/* Whether the host's own file at `path`, or what stands for it, can be seen inside at all, masks aside. */
 static bool is_in_view(const struct native *native, const char *path)
 {
-        return is_granted(native, path) ||
+        return is_granted(native, path) || is_in_every_root(path) ||
                (native->policy->reads_all && !native_is_in_private_tmp(native, path));
 }
 
@@ -112,6 +126,13 @@ static size_t hide_absent(struct native *native, const struct rule *rule)
                         "it does not exist and the command could create it; create it first, or pass --best-effort");
                 return NO_STEP;
         }
+        /* To go round it, the writable tree's own directories would lose the right to have files made in them. */
+        if (is_in_write_rule(native, real)) {
+                plan_miss(
+                        native->plan, CLAUSE_DENY, index,
+                        "it does not exist, and in a writable directory nothing would hold it if somebody created it; create it first, or pass --best-effort");
+                return NO_STEP;
+        }
         if (!native->has_landlock) {
                 plan_miss(
                         native->plan, CLAUSE_DENY, index,
@@ -122,6 +143,15 @@ static size_t hide_absent(struct native *native, const struct rule *rule)
         return NO_STEP;
 }
 
+/* Something that the command makes or finds in a place of its own; what the host has there says nothing about it. */
+static bool is_own(const struct native *native, const char *path)
+{
+        if (!strcmp(path, "/dev/ptmx"))
+                return !native->policy->reads_all; /* a link there, to its own terminals */
+        return (path_is_below(path, "/dev/shm") && path[8]) || (path_is_below(path, "/dev/pts") && path[8]) ||
+               (!strncmp(path, "/proc/", 6) && path[6] >= '0' && path[6] <= '9');
+}
+
 static size_t hide(struct native *native, const struct rule *rule)
 {
         const char *real = rule->facts.real, *link = replaceable_link(native, rule);
@@ -130,6 +160,11 @@ static size_t hide(struct native *native, const struct rule *rule)
                 plan_miss(native->plan, CLAUSE_DENY, rule_index(native, rule),
                           "'%s' is a symbolic link that the command could replace; deny what it points to",
                           link);
+                return NO_STEP;
+        }
+        if (is_own(native, real)) {
+                plan_miss(native->plan, CLAUSE_DENY, rule_index(native, rule),
+                          "the command has its own there; deny the directory as a whole");
                 return NO_STEP;
         }
         if (rule->facts.kind == PATH_ABSENT)
