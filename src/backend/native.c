@@ -121,7 +121,23 @@ static void add_world(struct native *native)
         }
 }
 
-/* Binds what a new root or a private /tmp would otherwise not have. */
+/* Whether the rule's tree would otherwise not be there, or not be executable. */
+static bool needs_showing(const struct native *native, size_t index)
+{
+        const abatis_policy *policy = native->policy;
+        const struct rule *rule = native->sorted[index];
+        bool is_executable = rule->kind == RULE_EXECUTE;
+
+        /* What may be written but is protected above may still be read and executed. */
+        if (rule->kind == RULE_WRITE)
+                is_executable = find_above(native, index, RULE_PROTECT);
+        if (rule->kind != RULE_READ && !is_executable)
+                return false;
+        return !policy->reads_all || (is_executable && !policy->executes_all) ||
+               native_is_in_private_tmp(native, rule->facts.real);
+}
+
+/* Binds what a new root, a private /tmp or a world that cannot be executed would otherwise not have. */
 static void add_shown(struct native *native)
 {
         struct plan *plan = native->plan;
@@ -129,21 +145,17 @@ static void add_shown(struct native *native)
         for (size_t i = 0; i < native->count; i++) {
                 const struct rule *rule = native->sorted[i];
                 const char *real = rule->facts.real;
-                bool is_executable = rule->kind == RULE_EXECUTE;
+                bool is_executable = rule->kind != RULE_READ;
                 size_t step;
 
-                if (rule->kind != RULE_READ && rule->kind != RULE_EXECUTE)
+                if (native->is_in_denied[i])
                         continue;
-                if (native->policy->reads_all && !native_is_in_private_tmp(native, real))
-                        continue;
-                if (find_above(native, i, RULE_DENY))
-                        continue;
-                if (rule->facts.links.count == 1 && !strcmp(rule->facts.links.items[0], rule->path) &&
-                    !native->policy->reads_all && !native_has_step(native, PLAN_LINK, rule->path)) {
+                if (view_has_link_of(native->policy, rule) &&
+                    !native_has_step(native, PLAN_LINK, rule->path)) {
                         step = plan_step(plan, PLAN_LINK, rule->path, 0);
                         plan_target(plan, step, real);
                 }
-                if (find_above(native, i, RULE_WRITE))
+                if (!needs_showing(native, i) || find_above(native, i, RULE_WRITE))
                         continue;
                 if (find_above(native, i, RULE_EXECUTE) ||
                     (!is_executable && find_above(native, i, RULE_READ)))

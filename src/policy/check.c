@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -118,9 +119,16 @@ bool policy_executes(const abatis_policy *policy, const char *real)
                !(policy->has_private_tmp && path_is_below(real, "/tmp"));
 }
 
+static bool is_directory(const char *real)
+{
+        struct stat status;
+
+        return !lstat(real, &status) && S_ISDIR(status.st_mode);
+}
+
 /* Where a command finds something else than the host has: not a matter of rules. */
-static const char *special_place(const abatis_policy *policy, const char *real, abatis_access access,
-                                 bool has_rule, bool *allowed)
+static const char *special_place(const abatis_policy *policy, const uint32_t *found, const char *real,
+                                 abatis_access access, bool *allowed)
 {
         static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                                "/dev/urandom", "/dev/tty",  "/dev/ptmx" };
@@ -128,10 +136,12 @@ static const char *special_place(const abatis_policy *policy, const char *real, 
         if (!strchr("dpt", real[1]))
                 return NULL; /* by far the most */
         if (path_is_below(real, "/proc")) {
-                *allowed = access == ABATIS_READ;
+                *allowed = access == ABATIS_READ && !view_hides_from_root(real);
                 return "a private, read-only one inside";
         }
-        if (!has_rule && policy->has_private_tmp && path_is_below(real, "/tmp")) {
+        /* What protects a directory above it does not reach into it. */
+        if (policy->has_private_tmp && path_is_below(real, "/tmp") &&
+            !find_grant(policy, ABATIS_READ, found)) {
                 *allowed = true;
                 return "a private, empty /tmp inside";
         }
@@ -146,6 +156,8 @@ static const char *special_place(const abatis_policy *policy, const char *real, 
                         *allowed = access != ABATIS_EXECUTE;
                         return "a device that every command may use";
                 }
+        if (is_directory(real))
+                return NULL;
         *allowed = false;
         return "no other device may be used";
 }
@@ -203,7 +215,7 @@ static int answer(const abatis_policy *policy, const uint32_t *found, abatis_acc
         bool is_start = access == ABATIS_EXECUTE && policy->commands.count;
         const char *place = is_start || (rule && rule->kind == RULE_DENY)
                                     ? NULL
-                                    : special_place(policy, real, access, rule, &is_allowed);
+                                    : special_place(policy, found, real, access, &is_allowed);
         int r = rule_text ? describe(policy, access, real, rule, place, is_allowed, rule_text, err) : 0;
 
         if (!r)
@@ -237,6 +249,7 @@ static int check_thoroughly(const abatis_policy *policy, abatis_access access, c
 {
         OWN_FREE char *clean = NULL;
         struct path_facts facts = { 0 };
+        const char *way = NULL;
         abatis_error below;
         size_t walked;
         int r = path_clean(path, &clean, &below);
@@ -250,8 +263,9 @@ static int check_thoroughly(const abatis_policy *policy, abatis_access access, c
                         *err = below;
                 return r;
         }
-        r = answer(policy, index_find(policy->index, facts.real, &walked), access, facts.real, allowed, rule,
-                   err);
+        r = view_find_way(policy, &facts, &way, err);
+        if (!r)
+                r = answer(policy, index_find(policy->index, way, &walked), access, way, allowed, rule, err);
         path_facts_done(&facts);
         return r;
 }

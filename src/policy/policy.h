@@ -205,6 +205,17 @@ int arguments_check(const abatis_policy *policy, const char *const *argv, const 
 /* Finishes the policy and makes its index, for whoever asks more than once. */
 int policy_make_index(abatis_policy *policy, abatis_error *err);
 
+/* view.c: a path is resolved on the host. Inside, the way ends at the first link that is not there: *out is that link,
+ * or the path that all of them lead to; borrowed from the facts. */
+int view_find_way(const abatis_policy *policy, const struct path_facts *facts, const char **out,
+                  abatis_error *err);
+/* True when a new root or a private /tmp has the link that the rule was given as. */
+bool view_has_link_of(const abatis_policy *policy, const struct rule *rule);
+/* Files of /proc that root's commands do not see; NULL-terminated. */
+extern const char *const view_root_proc_files[];
+/* True when this user is root and the path is one of them. */
+bool view_hides_from_root(const char *path);
+
 /* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings. */
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
                        abatis_error *err);

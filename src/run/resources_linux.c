@@ -32,11 +32,6 @@ struct opener {
         struct command_step dropped_command;
 };
 
-/* What root may read by its file mode alone, without any capability. */
-static const char *const root_proc_files[] = { "/proc/kcore",      "/proc/kmsg",        "/proc/kpagecount",
-                                               "/proc/kpageflags", "/proc/kpagecgroup", "/proc/keys",
-                                               "/proc/timer_list", "/proc/slabinfo",    "/proc/vmallocinfo" };
-
 static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
                                             "/dev/random", "/dev/urandom", "/dev/tty" };
 
@@ -340,9 +335,9 @@ static void finish_proc(struct opener *opener)
         /* The ground has one at /proc, which a new root leaves behind. */
         if (*opener->root)
                 init_step(opener, INIT_PROC, in_root(opener, "/proc"))->value = MS_RDONLY;
-        for (size_t i = 0; i < COUNT(root_proc_files) && !opener->host->uid; i++)
-                if (kind_of(root_proc_files[i]) != PATH_ABSENT)
-                        init_step(opener, INIT_COVER, in_root(opener, root_proc_files[i]))->target = "f";
+        for (size_t i = 0; view_root_proc_files[i] && !opener->host->uid; i++)
+                if (kind_of(view_root_proc_files[i]) != PATH_ABSENT)
+                        init_step(opener, INIT_COVER, in_root(opener, view_root_proc_files[i]))->target = "f";
 }
 
 static void set_limits(struct opener *opener)
