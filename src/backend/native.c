@@ -112,8 +112,10 @@ static void add_world(struct native *native)
         size_t step;
 
         plan_step(plan, PLAN_STAGE, NULL, 0);
-        step = plan_step(plan, PLAN_READ_ONLY_WORLD, NULL, 0);
+        step = plan_step(plan, PLAN_READ_ONLY_WORLD, NULL, policy->reads_all && !policy->executes_all);
         plan_cover(plan, step, CLAUSE_WRITE, PLAN_NO_INDEX);
+        if (policy->reads_all && !policy->executes_all)
+                plan_cover(plan, step, CLAUSE_EXECUTE, PLAN_NO_INDEX);
         native_add_noexec(native);
         if (!policy->reads_all) {
                 step = plan_step(plan, PLAN_NEW_ROOT, NULL, 0);
@@ -199,21 +201,40 @@ static void add_writable(struct native *native)
 
 /* ---- the command's own restrictions --------------------------------------------------------------------- */
 
+static bool avoids_below(const struct plan *plan, const char *directory)
+{
+        for (size_t i = 0; i < plan->avoided.count; i++)
+                if (path_is_below(plan->avoided.items[i], directory))
+                        return true;
+        return false;
+}
+
+/* A right on a directory reaches what init mounts below it, too; rights on its entries, as things are avoided, would
+ * miss that. */
+static void grant_own_places(struct plan *plan, unsigned seen)
+{
+        static const char *const devices[] = { "/dev/shm", "/dev/pts", "/dev/ptmx" };
+
+        if (plan->avoided.count)
+                plan_grant(plan, "/proc", seen, true);
+        for (size_t i = 0; i < sizeof(devices) / sizeof(*devices) && avoids_below(plan, "/dev"); i++)
+                plan_grant(plan, devices[i], seen | GRANT_WRITE | GRANT_DEVICE, true);
+}
+
 static void add_grants(struct native *native)
 {
         const abatis_policy *policy = native->policy;
         struct plan *plan = native->plan;
         const unsigned execute = native_lists_commands(native) ? 0 : GRANT_EXECUTE;
-        const unsigned read = GRANT_READ | (policy->executes_all ? execute : 0);
+        const unsigned seen = GRANT_READ | (policy->executes_all ? execute : 0);
         const unsigned all = GRANT_READ | GRANT_WRITE | execute;
 
         if (policy->reads_all)
-                plan_grant(plan, "/", read, false);
+                plan_grant(plan, "/", seen, false);
         else if (native->has_mounts)
-                plan_grant(plan, "/", GRANT_READ, true);
-        /* A right on "/" reaches the new /proc too; rights on its entries, as things are avoided, would miss it. */
-        if (policy->reads_all && native->has_mounts && plan->avoided.count)
-                plan_grant(plan, "/proc", read, true);
+                plan_grant(plan, "/", seen, true);
+        if (policy->reads_all && native->has_mounts)
+                grant_own_places(plan, seen);
         if (policy->has_private_tmp && native->has_mounts)
                 plan_grant(plan, "/tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
@@ -232,7 +253,7 @@ static void add_grants(struct native *native)
                         plan_grant(plan, rule->facts.real, GRANT_READ | execute, false);
                 else if (rule->kind == RULE_READ &&
                          (!policy->reads_all || native_is_in_private_tmp(native, rule->facts.real)))
-                        plan_grant(plan, rule->facts.real, read, false);
+                        plan_grant(plan, rule->facts.real, seen, false);
         }
         native_grant_startables(native);
 }
@@ -241,12 +262,6 @@ static void add_landlock(struct native *native)
 {
         struct plan *plan = native->plan;
         size_t step;
-
-        /* The loader maps whatever can be read, and only a mount says which files are no code. */
-        if (native->policy->reads_all && !native_lists_commands(native))
-                plan_miss(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX,
-                          "where everything can be read, a program's loader can start everything; give "
-                          "filesystem.read a list too, or list process.commands");
 
         if (!native->has_landlock) {
                 plan_miss(

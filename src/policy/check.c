@@ -148,7 +148,8 @@ static const char *special_place(const abatis_policy *policy, const uint32_t *fo
         if (!path_is_below(real, "/dev") || !strcmp(real, "/dev"))
                 return NULL;
         if (path_is_below(real, "/dev/shm") || path_is_below(real, "/dev/pts")) {
-                *allowed = access != ABATIS_EXECUTE || path_is_below(real, "/dev/shm");
+                *allowed =
+                        access != ABATIS_EXECUTE || (policy->executes_all && path_is_below(real, "/dev/shm"));
                 return "a private one inside";
         }
         for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)

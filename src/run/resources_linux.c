@@ -113,6 +113,14 @@ static bool has_op(const struct plan *plan, enum plan_op op)
         return false;
 }
 
+static bool is_noexec(const struct plan *plan)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == PLAN_READ_ONLY_WORLD)
+                        return plan->steps[i].value;
+        return false;
+}
+
 /* ---- mount points --------------------------------------------------------------------------------------- */
 
 static bool is_private_tmp_path(const struct opener *opener, const char *path)
@@ -489,8 +497,9 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 fill_stage(opener);
                 grab_trees(opener);
                 opener->plan_op = PLAN_READ_ONLY_WORLD;
-                init_step(opener, INIT_READ_ONLY, NULL)->value =
-                        ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV | opener->noexec;
+                init_step(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV |
+                                                                 opener->noexec |
+                                                                 (is_noexec(opener->plan) ? ATTR_NOEXEC : 0);
         }
         opener->plan_op = PLAN_DESCRIPTORS;
         command_step(opener, COMMAND_STDIO);
