@@ -224,8 +224,10 @@ int executable_disarm(unsigned char *image, size_t length, const char *name, aba
         if (r < 0 || !header.program_header_count)
                 return r;
         size = header.program_header_count * sizeof(*segments);
-        if (header.program_headers > length || size > length - header.program_headers)
-                return error_set(err, ABATIS_E_INVALID, "'%s' is damaged: it ends too early", name);
+        if (header.program_headers < sizeof(header) || header.program_headers > length ||
+            size > length - header.program_headers)
+                return error_set(err, ABATIS_E_INVALID, "'%s' is damaged: its program headers make no sense",
+                                 name);
         segments = malloc(size);
         if (!segments)
                 return error_memory(err);

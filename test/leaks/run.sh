@@ -39,6 +39,15 @@ leaks_nothing a_refused_clause_leaks_nothing 125 "${at[@]}" --net list -- true
 leaks_nothing a_bad_rule_leaks_nothing 125 "${at[@]}" --deny relative -- true
 leaks_nothing an_avoided_path_leaks_nothing 0 "${at[@]}" --deny "$scratch/later" -- true
 leaks_nothing a_new_root_leaks_nothing 0 run --preset strict --workspace "$scratch/ws" -- true
+printf '#!/usr/bin/env sh\nexit 4\n' >"$scratch/ws/script"
+chmod 755 "$scratch/ws/script"
+ln "$scratch/ws/script" "$scratch/ws/other-name"
+listed=("${at[@]}" --command "$scratch/ws/script" --command true)
+leaks_nothing a_list_of_commands_leaks_nothing 4 "${listed[@]}" -- "$scratch/ws/script"
+leaks_nothing an_unlisted_command_leaks_nothing 126 "${listed[@]}" -- ls
+leaks_nothing a_bad_list_leaks_nothing 125 "${listed[@]}" --command no-such-program -- true
+leaks_nothing a_refused_argument_leaks_nothing 125 "${listed[@]}" --deny "$scratch/later" -- true "$scratch/later/x"
+leaks_nothing explain_of_a_list_leaks_nothing 0 explain --workspace "$scratch/ws" --command true --json
 leaks_nothing explain_leaks_nothing 0 explain --workspace "$scratch/ws" --json
 leaks_nothing doctor_leaks_nothing 0 doctor
 echo "$passed passed, $failed failed, 0 skipped"
