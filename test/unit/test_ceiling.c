@@ -88,7 +88,7 @@ static void trees_that_were_asked_for_are_refused(void **state)
         assert_beyond(ceiling, format("filesystem: {read: ['%s']}", at("r/link")),
                       format("read '%s' (given:1)", at("r/link")));
         assert_beyond(ceiling, "filesystem: {read: [all]}", "read 'all' (given:1)");
-        assert_beyond(ceiling, "filesystem: {read: [/]}", "read '/' (given:1)");
+        assert_beyond(ceiling, "filesystem: {read: [/]}", "read 'all' (given:1)");
         assert_beyond(ceiling, "filesystem: {execute: [all]}", "execute 'all' (given:1)");
         assert_flag_beyond(ceiling, "filesystem.read", at("o"));
         assert_flag_beyond(ceiling, "filesystem.read", "/");

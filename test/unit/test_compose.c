@@ -187,11 +187,12 @@ static void several_bases_are_united(void **state)
                        "network: {mode: list, connect: ['a:1']}\nprocess: {fork: false, commands: [sh]}\n"
                        "environment: {deny: [A], set: {X: one}}\nlimits: {timeout: 9s, memory: 1MiB}\n",
                        at("a"), at("x")));
-        make_profile("two",
-                     format("extends: []\nfilesystem: {write: ['%s'], read: [all], protect: ['%s']}\n"
-                            "network: {connect: ['b:2'], bind: [2]}\nprocess: {fork: true, commands: [ls]}\n"
-                            "environment: {deny: [B], set: {X: two}}\nlimits: {timeout: 5s}\n",
-                            at("b"), at("y")));
+        make_profile(
+                "two",
+                format("extends: []\nfilesystem: {write: ['%s'], read: [all], execute: [all], protect: ['%s']}\n"
+                       "network: {connect: ['b:2'], bind: [2]}\nprocess: {fork: true, commands: [ls]}\n"
+                       "environment: {deny: [B], set: {X: two}}\nlimits: {timeout: 5s}\n",
+                       at("b"), at("y")));
         policy = composed(.given = "extends: [one, two]");
         assert_string_equal(rules_of(policy, RULE_WRITE), "a|b");
         assert_string_equal(rules_of(policy, RULE_DENY), "x");

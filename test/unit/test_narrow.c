@@ -268,8 +268,14 @@ static void a_list_of_programs_opens_no_tree(void **state)
         chmod(at("r/tool"), 0755);
         chmod(at("o/tool"), 0755);
         assert_narrower(user, "process: {commands: [sh]}");
-        assert_wider(user, format("process: {commands: ['%s']}", at("r/tool")), "1:22: process.commands:");
-        assert_wider(user, format("process: {commands: ['%s']}", at("o/tool")), "1:22: process.commands:");
+        assert_composition_refused_with(&(struct texts){ .user = user,
+                                                         .project = format("process: {commands: ['%s']}",
+                                                                           at("r/tool")) },
+                                        "project:1:22: process.commands:");
+        assert_composition_refused_with(&(struct texts){ .user = user,
+                                                         .project = format("process: {commands: ['%s']}",
+                                                                           at("o/tool")) },
+                                        "project:1:22: process.commands:");
         assert_composition_refused_with(&(struct texts){ .user = user,
                                                          .project = "process: {commands: [no-such]}" },
                                         "project:1:22: process.commands: ");
