@@ -19,6 +19,7 @@ say() {
 #   wish X       the same, but the build can do without: wanted only where apt-get can bring it
 #   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
 #   file X       the file X exists
+#   python X     Debian's Python can import X
 #   compiler     any C compiler under its usual name
 needs_build="
 gcc              compiler   -
@@ -45,6 +46,7 @@ binutils         command    nm
 libseccomp-dev   module     libseccomp,seccomp.h
 libcmocka-dev    module     cmocka,cmocka.h
 python3          file       /usr/bin/python3
+python3-jsonschema python   jsonschema
 nodejs           command    node
 strace           command    strace
 gdb              command    gdb
@@ -71,6 +73,7 @@ has() { # HOW WHAT
         command) command -v "$2" >/dev/null 2>&1 ;;
         wish) command -v "$2" >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 ;;
         file) [ -e "$2" ] ;;
+        python) /usr/bin/python3 -c "import $2" >/dev/null 2>&1 ;;
         module)
                 if command -v pkg-config >/dev/null 2>&1; then
                         pkg-config --exists "${2%,*}"
@@ -93,6 +96,7 @@ list_missing() { # NEEDS
                 command | wish) printf '%s the program %s\n' "$package" "$what" ;;
                 module) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
                 file) printf '%s the file %s\n' "$package" "$what" ;;
+                python) printf '%s the Python module %s\n' "$package" "$what" ;;
                 compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;
                 esac
         done
