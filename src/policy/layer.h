@@ -36,7 +36,7 @@ static inline void own_layer_free(struct layer **layer)
 }
 #define OWN_LAYER __attribute__((cleanup(own_layer_free)))
 
-/* As YAML of our own format; show.c. */
+/* As YAML of our own format; lines.c. */
 int layer_print(const struct layer *layer, char **out, abatis_error *err);
 
 /* For the parsers of other formats. Copies the value. */
