@@ -4,7 +4,8 @@
 #   fuzz/run.sh [replay [NAME...]]        every input of fuzz/corpus/NAME once, with any compiler ($CC)
 #   fuzz/run.sh fuzz NAME SECONDS         libFuzzer with clang; new inputs go to fuzz/work/NAME, crashes too
 #
-# A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, linked with the documents and the reader of programs; nothing else names it.
+# A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, linked with documents, layers and the reader of programs;
+# nothing else names it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/abatis-fuzz.XXXXXX") || exit 1
@@ -20,7 +21,8 @@ build() { # NAME COMPILER ARGUMENT...
         shift 2
         read -ra libraries < <(pkg-config --cflags --libs jansson yaml-0.1)
         "$compiler" -std=gnu11 -O1 -g -Wall -Wextra -Iinclude -Isrc -o "$scratch/$name" "fuzz/fuzz_$name.c" \
-                src/policy/document*.c src/base/text.c src/base/error.c src/base/executable.c "$@" "${libraries[@]}"
+                src/policy/document*.c src/policy/{foreign,keys,layer,lines}.c \
+                src/base/{error,executable,suggest,text,units}.c "$@" "${libraries[@]}"
 }
 
 replay() { # NAME...

@@ -241,7 +241,8 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
                                     : units_parse_count(text, &value, &below);
         if (r < 0)
                 return fail_at(reading, node, "%s: %s", keys[key].name, below.message);
-        return layer_add(reading->layer, key, text, node, reading->err);
+        /* Printed without quotes, zeros before a number would be read as part of it once and left out once. */
+        return layer_add(reading->layer, key, text + strspn(text, "0"), node, reading->err);
 }
 
 static int add_mode(struct reading *reading, enum key_id key, const struct node *node)
