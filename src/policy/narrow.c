@@ -10,6 +10,9 @@
 #include "base/units.h"
 #include "policy/compose.h"
 
+/* A plan costs the square of what it holds, and nobody asked for this one. */
+enum { ENTRIES_MAX = 1000 };
+
 static int refuse(const struct layer *layer, const struct entry *entry, const char *why, abatis_error *err)
 {
         char message[512];
@@ -213,6 +216,9 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
 
 int narrow_check(const abatis_policy *policy, const struct layer *layer, abatis_error *err)
 {
+        if (layer->count > ENTRIES_MAX)
+                return entry_error(layer, &layer->entries[ENTRIES_MAX], ABATIS_E_INVALID,
+                                   "more than 1000 entries in a project's file", err);
         /* An empty list of programs means all of them. */
         if (layer->has[KEY_COMMANDS] && policy->commands.count) {
                 bool has_any = false;

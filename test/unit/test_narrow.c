@@ -1,5 +1,6 @@
 /* test_narrow.c: a project's file that nobody has vouched for takes away, and opens nothing, neither here nor elsewhere. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -366,6 +367,24 @@ static void what_is_set_stays_set(void **state)
                             "PATH=/mine");
 }
 
+/* A repository cannot keep whoever clones it waiting. */
+static void a_project_has_a_thousand_entries_at_most(void **state)
+{
+        char text[32 * 1024] = "limits: {timeout: 1s}\nfilesystem: {deny: [";
+        size_t used = strlen(text);
+
+        (void)state;
+        for (int i = 0; i < 999; i++)
+                used += (size_t)snprintf(text + used, sizeof(text) - used, "/no/%x,", (unsigned)i);
+        snprintf(text + used, sizeof(text) - used, "]}");
+        assert_narrower("extends: dev", text);
+        snprintf(text + used, sizeof(text) - used, "/no/more]}");
+        assert_composition_refused(
+                &(struct texts){ .project = text },
+                "project:2:7741: filesystem.deny: more than 1000 entries in a project's file");
+        abatis_policy_free(composed(.project = text, .trusts_project = true));
+}
+
 /* ---- other formats -------------------------------------------------------------------------------------- */
 
 static void a_file_of_another_tool_may_only_narrow_too(void **state)
@@ -400,6 +419,7 @@ int main(void)
                 COMPOSITION_TEST(nothing_is_extended_or_set),
                 COMPOSITION_TEST(a_name_passes_only_what_was_passed),
                 COMPOSITION_TEST(what_is_set_stays_set),
+                COMPOSITION_TEST(a_project_has_a_thousand_entries_at_most),
                 COMPOSITION_TEST(a_file_of_another_tool_may_only_narrow_too),
         };
 
