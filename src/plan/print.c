@@ -151,20 +151,26 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 const struct op_text *op = &op_texts[plan->steps[i].op];
                 const char *path = plan->steps[i].path;
 
-                text_addf(&text, "  %2zu %-16s %s%s%s\n", i + 1, op->name, path ? path : "", path ? ": " : "",
-                          op->meaning);
+                /* A link may lead to a name with a newline in it, which must not look like a line of ours. */
+                text_addf(&text, "  %2zu %-16s ", i + 1, op->name);
+                text_add_line(&text, path ? path : "");
+                text_addf(&text, "%s%s\n", path ? ": " : "", op->meaning);
         }
         text_add(&text, "\nlandlock grants\n");
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
 
-                text_addf(&text, "  %s%s%s%s %s%s\n", grant->rights & GRANT_READ ? "r" : "-",
+                text_addf(&text, "  %s%s%s%s %s", grant->rights & GRANT_READ ? "r" : "-",
                           grant->rights & GRANT_WRITE ? "w" : "-", grant->rights & GRANT_EXECUTE ? "x" : "-",
-                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_inside ? "(private) " : "",
-                          grant->path);
+                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_inside ? "(private) " : "");
+                text_add_line(&text, grant->path);
+                text_add(&text, "\n");
         }
-        for (size_t i = 0; i < plan->avoided.count; i++)
-                text_addf(&text, "  ---- %s, whatever appears there\n", plan->avoided.items[i]);
+        for (size_t i = 0; i < plan->avoided.count; i++) {
+                text_add(&text, "  ---- ");
+                text_add_line(&text, plan->avoided.items[i]);
+                text_add(&text, ", whatever appears there\n");
+        }
         plan_add_commands_text(&text, policy);
         return text_take(&text, out, err);
 }

@@ -234,6 +234,9 @@ static enum verdict judge_private(const struct question *question, const struct 
                 return !is_same_object(outside, inside) || question->place == PLACE_DEVICE
                                ? VERDICT_AGREES
                                : VERDICT_DISAGREES;
+        /* Where something is denied deeper down, a directory stands for the host's program. */
+        if (question->access == ABATIS_EXECUTE && inside->is_directory)
+                return VERDICT_AGREES;
         /* What the host has there is not in it, nor are the directories on the way. */
         return !is_new && inside->state == PROBE_MISSING && inside->error == ENOENT ? VERDICT_AGREES
                                                                                     : VERDICT_DISAGREES;

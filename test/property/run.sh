@@ -4,8 +4,9 @@
 #
 #   BUILD=build [SEED=number] [COUNT=comparisons] test/property/run.sh
 #
-# COUNT is for each of the two (default: 12000), SEED always the same (SEED=$RANDOM000 is another). A failure names its SEED; with COUNT=1 it is the only round. KEEP=1 ends
-# with the first failure and leaves its tree and policy file where they are. VERBOSE=1 tells why policies are refused.
+# COUNT is for each of the two (default: 12000); the default SEED is always the same. A failure names its SEED; with
+# COUNT=1 it is the only round. KEEP=1 ends with the first failure and leaves its tree and policy file where they are.
+# VERBOSE=1 tells why policies are refused.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 readonly here uid=4343
