@@ -315,7 +315,8 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
                 r = cut_all(policy, ceiling, KEY_READ, &policy->reads_all, err);
         if (!r)
                 r = cut_all(policy, ceiling, KEY_EXECUTE, &policy->executes_all, err);
-        policy->has_private_tmp |= ceiling->has_private_tmp;
+        /* Unless the workspace is there, which a private one would hide. */
+        policy->has_private_tmp |= ceiling->has_private_tmp && !path_is_below("/tmp", policy->workspace);
         if (!r)
                 r = cut_network(policy, ceiling, err);
         if (!r)

@@ -95,6 +95,21 @@ static int read_all(int fd, const char *path, char **out, size_t *length, abatis
         return 0;
 }
 
+/* What somebody has put there to be read must not be taken for nothing because a link on the way leads nowhere now. */
+static int check_absent(const char *path, abatis_error *err)
+{
+        OWN_PATH_FACTS struct path_facts facts = { 0 };
+        int r = *path == '/' ? path_resolve(path, NULL, &facts, err) : 0;
+        struct stat status;
+
+        for (size_t i = 0; i < facts.links.count && !r; i++)
+                if (stat(facts.links.items[i], &status) < 0)
+                        r = error_set(err, ABATIS_E_INVALID,
+                                      "policy '%s': the symbolic link '%s' leads nowhere", path,
+                                      facts.links.items[i]);
+        return r;
+}
+
 int file_read(const char *path, enum file_care care, char **out, size_t *length, abatis_error *err)
 {
         int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (care == FILE_NO_LINK ? O_NOFOLLOW : 0);
@@ -102,8 +117,10 @@ int file_read(const char *path, enum file_care care, char **out, size_t *length,
         int r;
 
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-                *out = NULL;
-                return 0;
+                r = check_absent(path, err);
+                if (!r)
+                        *out = NULL;
+                return r;
         }
         if (fd < 0 && errno == ELOOP)
                 return error_set(err, ABATIS_E_INVALID, "policy '%s' is a symbolic link", path);

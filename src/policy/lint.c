@@ -143,6 +143,27 @@ static void judge_startup_files(struct lint *lint)
         }
 }
 
+/* What does not exist cannot be protected from being made. */
+static int judge_own_files(struct lint *lint, abatis_error *err)
+{
+        OWN_FREE char *config = NULL, *trust = NULL;
+        int r = config_path("", &config, err);
+
+        if (!r)
+                r = state_path("trust", &trust, err);
+        for (size_t i = 0; i < 2 && !r; i++) {
+                OWN_PATH_FACTS struct path_facts facts = { 0 };
+                const char *path = i ? trust : config;
+
+                if (path && !path_resolve(path, NULL, &facts, NULL) && facts.kind == PATH_ABSENT &&
+                    may_write(lint, facts.real))
+                        find(lint,
+                             "hole: '%s' could be made: what is put there counts in the next run; make it yourself",
+                             facts.real);
+        }
+        return r;
+}
+
 static void judge_sockets(struct lint *lint)
 {
         static const char *const sockets[] = { "/run/docker.sock", "/run/podman/podman.sock",
@@ -204,6 +225,11 @@ int abatis_policy_lint(abatis_policy *policy, char **out, int *count, abatis_err
         judge_startup_files(&lint);
         judge_sockets(&lint);
         judge_home(&lint);
+        r = judge_own_files(&lint, err);
+        if (r < 0) {
+                text_done(&lint.text);
+                return r;
+        }
         r = text_take(&lint.text, out, err);
         if (!r)
                 *count = lint.count;

@@ -218,11 +218,15 @@ int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *
 const char *policy_find_planted(const abatis_policy *policy, const struct rule *rule)
 {
         for (size_t i = 0; i < rule->facts.links.count; i++) {
+                const char *link = rule->facts.links.items[i];
                 bool is_allowed;
 
-                policy_decide_by_paths(policy, ABATIS_WRITE, rule->facts.links.items[i], &is_allowed);
-                if (is_allowed && !path_is_below(rule->facts.real, policy->workspace))
-                        return rule->facts.links.items[i];
+                if (path_is_below(rule->facts.real, policy->workspace))
+                        return NULL;
+                /* One in the workspace came with the code, also where this command cannot write it. */
+                policy_decide_by_paths(policy, ABATIS_WRITE, link, &is_allowed);
+                if (is_allowed || path_is_below(link, policy->workspace))
+                        return link;
         }
         return NULL;
 }
@@ -350,7 +354,7 @@ static int check_links(const abatis_policy *policy, abatis_error *err)
                 if (link && rule->kind != RULE_DENY && rule->kind != RULE_PROTECT)
                         return error_set(
                                 err, ABATIS_E_INVALID,
-                                "%s: '%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
+                                "%s: '%s' is a symbolic link that may be planted; name what it leads to, '%s'",
                                 rule->origin, link, rule->facts.real);
         }
         return 0;

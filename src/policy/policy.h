@@ -119,7 +119,8 @@ int policy_new_empty(const abatis_policy_options *options, abatis_policy **out, 
 void rule_done(struct rule *rule);
 /* The same rule of another policy. */
 int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *origin, abatis_error *err);
-/* A link on the way to the rule's path, out of the workspace, that an earlier command may have planted; or NULL. */
+/* A link on the way to the rule's path, out of the workspace, that an earlier command or whoever wrote the code may have
+ * planted; or NULL. */
 const char *policy_find_planted(const abatis_policy *policy, const struct rule *rule);
 /* Takes the last rule off again. */
 void policy_drop_last_rule(abatis_policy *policy);

@@ -72,10 +72,9 @@ static int check_opening(const abatis_policy *policy, const struct rule *rule, a
                 return error_set(err, ABATIS_E_INVALID,
                                  "'/' cannot be writable as a whole; name directories");
         if (link)
-                return error_set(
-                        err, ABATIS_E_INVALID,
-                        "'%s' is a symbolic link in a writable directory; name what it leads to, '%s'", link,
-                        real);
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'%s' is a symbolic link that may be planted; name what it leads to, '%s'",
+                                 link, real);
         return 0;
 }
 

@@ -188,7 +188,7 @@ test_a_planted_link_opens_nothing() {
         FLAGS=(--policy "$T/policy.yaml")
         succeeds sandbox sh -c 'rmdir data && ln -s "$1" data' sh "$T/secret"
         control cat "$W/data/file"
-        refused 'is a symbolic link in a writable directory' run "${FLAGS[@]}"
+        refused 'is a symbolic link that may be planted' run "${FLAGS[@]}"
 }
 
 # ---- a user below a ceiling -------------------------------------------------------------------------------

@@ -395,19 +395,39 @@ static void other_paths_have_variables_too(void **state)
 /* A link that an earlier command may have planted, whichever of the two lists comes first. */
 static void a_link_in_a_writable_tree_opens_nothing(void **state)
 {
+        const char *link, *secret = make_dir("secret");
+
+        (void)state;
+        make_dir("w");
+        link = make_link("w/link", "../secret");
+        refuses(format("given:1: '%s' is a symbolic link that may be planted; name what it leads to, '%s'",
+                       link, secret),
+                .given = format("filesystem: {read: ['%s'], write: ['%s']}\nextends: []\n", link, at("w")));
+        assert_composition_refused_with(
+                &(struct texts){ .given =
+                                         format("extends: []\nfilesystem:\n  write: ['%s']\n  read: ['%s']\n",
+                                                at("w"), link) },
+                format("given:4:10: filesystem.read: '%s' is a symbolic link that may be planted", link));
+        /* Where the command cannot write, the link is somebody's who may decide. */
+        abatis_policy_free(composed(.given = format("filesystem: {read: ['%s']}\nextends: []\n", link)));
+}
+
+/* One in the workspace came with the code, also where the command cannot write it. */
+static void a_link_in_the_workspace_leads_nowhere_else(void **state)
+{
         (void)state;
         make_dir("secret");
-        make_link("ws/link", "../secret");
-        refuses(format("given:1: '%s' is a symbolic link in a writable directory; name what it leads to, '%s'",
-                       at("ws/link"), at("secret")),
-                .given = "filesystem: {read: ['${workspace}/link'], write: ['${workspace}']}\nextends: []\n");
-        refuses(format("given:1:46: filesystem.read: '%s' is a symbolic link in a writable directory; name what it leads "
-                       "to, '%s'",
-                       at("ws/link"), at("secret")),
-                .given = "filesystem: {write: ['${workspace}'], read: ['${workspace}/link']}\nextends: []\n");
-        /* Where the command cannot write, the link is somebody's who may decide. */
+        make_dir("ws/src");
+        make_link("ws/outer", "../secret");
+        make_link("ws/inner", "src");
+        refuses(format("given:1:21: filesystem.read: '%s' is a symbolic link that may be planted; name what it leads to, "
+                       "'%s'",
+                       at("ws/outer"), at("secret")),
+                .given = "filesystem: {read: ['${workspace}/outer'], write: []}\nextends: []\n");
         abatis_policy_free(
-                composed(.given = "filesystem: {read: ['${workspace}/link'], write: []}\nextends: []\n"));
+                composed(.given = "filesystem: {read: ['${workspace}/inner'], write: []}\nextends: []\n"));
+        abatis_policy_free(
+                composed(.given = "filesystem: {read: ['${workspace}/inner'], write: ['${workspace}']}\n"));
 }
 
 int main(void)
@@ -432,6 +452,7 @@ int main(void)
                 COMPOSITION_TEST(a_path_that_means_nothing_is_refused),
                 COMPOSITION_TEST(other_paths_have_variables_too),
                 COMPOSITION_TEST(a_link_in_a_writable_tree_opens_nothing),
+                COMPOSITION_TEST(a_link_in_the_workspace_leads_nowhere_else),
         };
 
         return cmocka_run_group_tests_name("compose", tests, NULL, NULL);

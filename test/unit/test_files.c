@@ -102,6 +102,14 @@ static void a_link_is_followed_for_the_user_and_not_for_a_project(void **state)
         (void)state;
         assert_read(link, FILE_OURS, "version: 1\n");
         assert_unread(link, FILE_NO_LINK, format("policy '%s' is a symbolic link", link));
+        unlink(at("f"));
+        assert_unread(link, FILE_OURS,
+                      format("policy '%s': the symbolic link '%s' leads nowhere", link, link));
+        make_link("gone", "nowhere");
+        assert_unread(at("gone/abatis/policy.yaml"), FILE_OURS,
+                      format("policy '%s': the symbolic link '%s' leads nowhere",
+                             at("gone/abatis/policy.yaml"), at("gone")));
+        make_file("f", "version: 1\n");
         /* What it leads to is what must be ours. */
         chmod(at("f"), 0666);
         assert_unread(link, FILE_OURS,

@@ -169,6 +169,29 @@ static void a_link_that_can_be_replaced_is_not_forgotten(void **state)
         abatis_policy_free(policy);
 }
 
+/* What does not exist cannot be protected from being made, but it can be told. */
+static void what_could_be_made_is_told(void **state)
+{
+        abatis_policy *policy = made(.workspace = at("home"));
+        char *text = NULL;
+        int count;
+
+        (void)state;
+        assert_int_equal(abatis_policy_lint(policy, &text, &count, NULL), 0);
+        assert_non_null(strstr(text, format("hole: '%s' could be made", at("home/.config/abatis"))));
+        assert_non_null(
+                strstr(text, format("hole: '%s' could be made", at("home/.local/state/abatis/trust"))));
+        free(text);
+        abatis_policy_free(policy);
+        make_dir("home/.config/abatis");
+        make_dir("home/.local/state/abatis/trust");
+        policy = made(.workspace = at("home"));
+        assert_int_equal(abatis_policy_lint(policy, &text, &count, NULL), 0);
+        assert_null(strstr(text, "could be made"));
+        free(text);
+        abatis_policy_free(policy);
+}
+
 /* A home that its user cannot even look into is none of the command's either. */
 static void a_closed_home_is_no_obstacle(void **state)
 {
@@ -192,6 +215,7 @@ int main(void)
                 COMPOSITION_TEST(every_file_that_was_read_is_held),
                 COMPOSITION_TEST(the_program_is_held),
                 COMPOSITION_TEST(a_link_that_can_be_replaced_is_not_forgotten),
+                COMPOSITION_TEST(what_could_be_made_is_told),
                 COMPOSITION_TEST(a_closed_home_is_no_obstacle),
         };
 
