@@ -6,6 +6,7 @@
 #include <yaml.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "policy/document.h"
 
 /* Looked up one by one. */
@@ -408,12 +409,42 @@ static int read_document(struct reader *reader, struct node **out)
         return *out ? 0 : -1;
 }
 
+/* YAML 1.1 takes these for ends of lines, where editors and terminals go on with the comment, write over the line, or
+ * turn it round: whoever vouches for a file must have seen what it says. */
+static const char *find_hidden(uint32_t character, bool is_before_newline)
+{
+        if (character == '\r' && !is_before_newline)
+                return "a lone carriage return";
+        if (character == 0x85 || character == 0x2028 || character == 0x2029)
+                return "a line break that few editors show; in quotes, write \\N, \\L or \\P";
+        if ((character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069))
+                return "a character that turns text round; in quotes, write it as \\u....";
+        return NULL;
+}
+
+static int check_hidden(struct source *source)
+{
+        for (size_t at = 0; at < source->length;) {
+                uint32_t character;
+                size_t taken = text_character(source->text + at, source->length - at, &character);
+                bool is_before_newline = at + 1 < source->length && source->text[at + 1] == '\n';
+                const char *hidden = find_hidden(character, is_before_newline);
+
+                if (hidden)
+                        return source_error_at(source, at, hidden);
+                at += taken;
+        }
+        return 0;
+}
+
 int document_parse_yaml(struct source *source, struct node **out)
 {
         struct reader reader = { .source = source };
         struct node *root = NULL;
-        int r;
+        int r = check_hidden(source);
 
+        if (r < 0)
+                return r;
         if (!yaml_parser_initialize(&reader.parser))
                 return error_memory(source->err);
         yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);

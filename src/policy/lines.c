@@ -40,8 +40,9 @@ static bool is_list(enum key_type type)
 /* What YAML would read as a break, refuse, or not show: everything but this may stand in quotes as it is. */
 static bool needs_escape(uint32_t character)
 {
-        return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x2028 ||
-               character == 0x2029 || character == 0xfeff || character == 0xfffe || character == 0xffff;
+        return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+               (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) ||
+               character == 0xfeff || character == 0xfffe || character == 0xffff;
 }
 
 static void add_quoted(struct text *out, const char *value, size_t length)

@@ -178,7 +178,7 @@ def compare(parser, validator, documents, folder):
         taken += wanted
         with open(json_path, "w", encoding="utf-8") as file:
             json.dump(document, file)
-        # A text in quotes with what JSON does not escape and YAML folds would be another text.
+        # YAML wants a line break that few editors show to be written in ASCII.
         with open(yaml_path, "w", encoding="utf-8") as file:
             file.write(json.dumps(document, ensure_ascii=False).replace("\u2028", "\\u2028"))
         for path in (json_path, yaml_path):

@@ -170,6 +170,34 @@ static void wrong_yaml_names_the_place(void **state)
         refuses_yaml("%YAML 3.0\n---\na: 1\n", "f:1:1: found incompatible YAML document");
 }
 
+/* Whoever reads the file before vouching for it must see what it says. */
+static void what_an_editor_does_not_show_is_refused(void **state)
+{
+        struct node *root = yaml("a: \"\\N\\L\\P\\u202e\\r\"\r\nb: \xd7\xa9\n");
+
+        (void)state;
+        assert_string_equal(find_node(root, "a")->text, "\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae\r");
+        node_free(root);
+        refuses_yaml("a: 1 # harmless\xe2\x80\xa8"
+                     "b: 2\n",
+                     "f:1:16: a line break that few editors show; in quotes, write \\N, \\L or \\P");
+        refuses_yaml("# harmless\xe2\x80\xa9"
+                     "b: 2\n",
+                     "f:1:11: a line break that few editors show; in quotes, write \\N, \\L or \\P");
+        refuses_yaml("# harmless\xc2\x85"
+                     "b: 2\n",
+                     "f:1:11: a line break that few editors show; in quotes, write \\N, \\L or \\P");
+        refuses_yaml("b: 2\r# harmless\n", "f:1:5: a lone carriage return");
+        refuses_yaml("b: 2\r\r\n", "f:1:5: a lone carriage return");
+        refuses_yaml("b: 2\r", "f:1:5: a lone carriage return");
+        refuses_yaml("# \xe2\x80\xae"
+                     "x\n",
+                     "f:1:3: a character that turns text round; in quotes, write it as \\u....");
+        refuses_yaml("a:\n  \xe2\x81\xa6"
+                     "x\n",
+                     "f:2:3: a character that turns text round; in quotes, write it as \\u....");
+}
+
 static void tags_are_refused_wherever_they_stand(void **state)
 {
         (void)state;
@@ -415,6 +443,7 @@ int main(void)
                 cmocka_unit_test(an_empty_yaml_file_says_nothing),
                 cmocka_unit_test(a_duplicate_key_names_both_places),
                 cmocka_unit_test(wrong_yaml_names_the_place),
+                cmocka_unit_test(what_an_editor_does_not_show_is_refused),
                 cmocka_unit_test(tags_are_refused_wherever_they_stand),
                 cmocka_unit_test(a_second_document_is_refused),
                 cmocka_unit_test(a_key_is_a_word),

@@ -333,7 +333,7 @@ static void converted_files_mean_the_same(void **state)
                         "[sandbox]\nallowed_commands = ['git']\nblocked_paths = ['/a b', '**/\"x']\n");
         assert_converts(
                 "c.json",
-                "{\"filesystem\": {\"denyRead\": [\"/\\u2028\\u0085\\u0080\\ufeff\\uffff\\t\\n\\\\\\\"\"]}}");
+                "{\"filesystem\": {\"denyRead\": [\"/\\u2028\\u202e\\u2069\\u0085\\u0080\\ufeff\\uffff\\t\\n\\\\\\\"\"]}}");
         assert_converts("d.yaml",
                         "filesystem: {read: [all, {path: '/[x]'}], write: []}\nenvironment: {set: {}}\n");
         assert_converts(

@@ -188,6 +188,8 @@ static void a_broken_record_is_no_trust(void **state)
         assert_false(is_trusted(at("ws")));
         make_file(path, format("%.64s /another/.abatis.yaml", text));
         assert_false(is_trusted(at("ws")));
+        make_file(path, format("%.64sx%s", text, text + 65));
+        assert_false(is_trusted(at("ws")));
         make_file(path, format("0%s", text));
         assert_false(is_trusted(at("ws")));
         make_file(path, text);
