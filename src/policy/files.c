@@ -99,7 +99,8 @@ static int read_all(int fd, const char *path, char **out, size_t *length, abatis
 static int check_absent(const char *path, abatis_error *err)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
-        int r = *path == '/' ? path_resolve(path, NULL, &facts, err) : 0;
+        bool may_have_links = *path == '/' && !(path_is_clean(path) && path_has_no_link(path));
+        int r = may_have_links ? path_resolve(path, NULL, &facts, err) : 0;
         struct stat status;
 
         for (size_t i = 0; i < facts.links.count && !r; i++)

@@ -28,8 +28,12 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         OWN_PATH_FACTS struct path_facts facts = { 0 };
         abatis_error below = { 0 };
         bool is_open;
-        int r = path_resolve(path, NULL, &facts, &below);
+        int r;
 
+        /* Nearly always: one system call. */
+        if (path_is_clean(path) && !is_writable(policy, path) && path_has_no_link(path))
+                return 0;
+        r = path_resolve(path, NULL, &facts, &below);
         if (r == ABATIS_E_MEMORY || below.os_errno == ENOMEM)
                 return error_memory(err);
         /* What its owner cannot look at the command cannot change. What does not exist cannot be protected. */
@@ -50,14 +54,18 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
 int itself_protect(abatis_policy *policy, abatis_error *err)
 {
         OWN_FREE char *config = NULL, *trust = NULL;
-        int r = policy->program ? protect(policy, policy->program, err) : 0;
+        int r = 0;
 
+        if (policy->program && is_writable(policy, policy->program))
+                r = protect(policy, policy->program, err);
         for (size_t i = 0; i < policy->sources.count && !r; i++)
                 r = protect(policy, policy->sources.items[i], err);
         if (!r)
                 r = config_path("", &config, err);
-        if (!r && config)
+        if (!r && config) {
+                config[strlen(config) - 1] = '\0'; /* the slash */
                 r = protect(policy, config, err);
+        }
         /* Beside it lie directories that profiles give to commands. */
         if (!r)
                 r = state_path("trust", &trust, err);
