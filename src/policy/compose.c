@@ -231,7 +231,7 @@ int compose_apply(abatis_policy *policy, const struct layer *layer, const struct
 
         for (enum key_id key = KEY_VERSION; key < KEY_COUNT; key++) {
                 policy->has[key] |= layer->has[key];
-                if (layer->has[key] && is_list(key) && !manner->unites && !has_inherited(layer, key))
+                if (layer->has[key] && is_list(key) && !has_inherited(layer, key))
                         policy_clear(policy, key);
         }
         /* Without its private /tmp the command would see the host's. */

@@ -25,7 +25,6 @@ int expand_item(const abatis_policy *policy, const struct entry *entry, char **o
 
 /* How a layer is put on a policy. */
 struct manner {
-        bool unites;       /* lists are added to, not replaced */
         bool is_asked;     /* by the user, not by a preset or profile */
         bool skips_absent; /* written for many machines: what is not on this one is left out */
         bool makes_places; /* a shipped profile's own directories are made */
