@@ -45,7 +45,8 @@ static inline void check_document(enum document_format format, const uint8_t *da
         abatis_error err = { .message = "" };
         struct node *root = NULL;
         size_t count = 0;
-        unsigned lines = 1;
+        /* To libyaml the end of a text is the beginning of a line. */
+        unsigned lines = 1 + (format == DOCUMENT_YAML);
         int r = document_parse(format, "f", text, size, &root, &err);
 
         for (size_t i = 0; i < size; i++)
