@@ -2,7 +2,7 @@
 # run.sh: builds the fuzz targets, and replays their corpora or looks for new inputs.
 #
 #   fuzz/run.sh [replay [NAME...]]        every input of fuzz/corpus/NAME once, with any compiler ($CC)
-#   fuzz/run.sh fuzz NAME SECONDS         libFuzzer with clang; new inputs go to fuzz/work/NAME, crashes too
+#   fuzz/run.sh fuzz NAME SECONDS         libFuzzer with clang; new inputs go to fuzz/found/NAME, crashes too
 #
 # A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, linked with documents, layers and the reader of programs;
 # nothing else names it.
@@ -44,13 +44,13 @@ replay() { # NAME...
 }
 
 fuzz() { # NAME SECONDS
-        local work=fuzz/work/$1 dictionary=()
-        mkdir -p "$work" "fuzz/corpus/$1"
+        local found=fuzz/found/$1 dictionary=()
+        mkdir -p "$found" "fuzz/corpus/$1"
         build "$1" "${CC:-clang}" -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
                 -fno-sanitize-recover=all || exit 1
         [ ! -e "fuzz/$1.dict" ] || dictionary=(-dict="fuzz/$1.dict")
-        nice -n 15 "$scratch/$1" "${dictionary[@]}" -max_total_time="$2" -artifact_prefix="$work/" -timeout=10 \
-                -rss_limit_mb=1024 -print_final_stats=1 "$work" "fuzz/corpus/$1"
+        nice -n 15 "$scratch/$1" "${dictionary[@]}" -max_total_time="$2" -artifact_prefix="$found/" -timeout=10 \
+                -rss_limit_mb=1024 -print_final_stats=1 "$found" "fuzz/corpus/$1"
 }
 
 case ${1:-replay} in

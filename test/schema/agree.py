@@ -29,14 +29,14 @@ class Parser:
     """abatis_policy_convert() reads a file and looks at nothing else of the machine."""
 
     def __init__(self, build):
-        self.library = ctypes.CDLL(os.path.join(build, "libabatis.so"))
+        self.abatis = ctypes.CDLL(os.path.join(build, "libabatis.so"))
         self.libc = ctypes.CDLL(None)
         self.libc.free.argtypes = [ctypes.c_void_p]
         self.error = Error()
 
     def schema(self):
         text = ctypes.c_void_p()
-        if self.library.abatis_policy_schema(ctypes.byref(text), ctypes.byref(self.error)) < 0:
+        if self.abatis.abatis_policy_schema(ctypes.byref(text), ctypes.byref(self.error)) < 0:
             sys.exit(self.error.message.decode())
         result = ctypes.string_at(text.value).decode()
         self.libc.free(text)
@@ -44,7 +44,7 @@ class Parser:
 
     def takes(self, path):
         text = ctypes.c_void_p()
-        code = self.library.abatis_policy_convert(path.encode(), ctypes.byref(text), ctypes.byref(self.error))
+        code = self.abatis.abatis_policy_convert(path.encode(), ctypes.byref(text), ctypes.byref(self.error))
         self.libc.free(text)
         if code not in (0, INVALID):
             sys.exit(f"{path}: {self.error.message.decode()}")
