@@ -34,9 +34,8 @@ char *path_join(const char *directory, const char *name)
         return text_join(directory[1] ? directory : "", "/", name);
 }
 
-/* One lookup in the kernel that fails with ELOOP at a link, where realpath() asks about every component. Gives a
- * descriptor, or -1 with errno. */
-static int open_without_links(const char *path, uint64_t flags)
+/* One lookup in the kernel, where realpath() asks about every component. */
+int path_open_without_links(const char *path, unsigned flags)
 {
 #ifdef __linux__
         const struct {
@@ -57,7 +56,7 @@ bool path_has_no_link(const char *path)
         /* A directory cannot be opened for writing, and nothing else as a directory: the kernel walks the whole path and
          * opens nothing. That is a third cheaper than to open and close, and no descriptor is ever there to be
          * inherited by a child of another thread. */
-        OWN_FD int fd = open_without_links(path, O_WRONLY | O_DIRECTORY);
+        OWN_FD int fd = path_open_without_links(path, O_WRONLY | O_DIRECTORY);
 
         return fd < 0 && (errno == EISDIR || errno == ENOTDIR || errno == ENOENT);
 }
@@ -70,7 +69,7 @@ static bool is_real(const char *path)
         if (*path != '/' || strstr(path, "//") || strstr(path, "/.") ||
             (length > 1 && path[length - 1] == '/'))
                 return false;
-        fd = open_without_links(path, O_PATH);
+        fd = path_open_without_links(path, O_PATH);
         return fd >= 0;
 }
 

@@ -24,6 +24,9 @@ bool path_is_below(const char *path, const char *directory);
 int path_clean(const char *path, char **out, abatis_error *err);
 /* True for what path_clean() would give back as it is. */
 bool path_is_clean(const char *path);
+/* A descriptor that no exec inherits, or -1 with errno: ELOOP at a symbolic link anywhere on the way, ENOSYS where the
+ * kernel cannot tell. */
+int path_open_without_links(const char *path, unsigned flags);
 /* True when a clean path is known to be real as far as it exists: no symbolic link on the way. False when there is one,
  * and when it could not be found out. */
 bool path_has_no_link(const char *path);

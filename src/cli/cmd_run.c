@@ -23,17 +23,14 @@ enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a comma
 /* What the caller's terminal or supervisor may send; each is passed on to the command. */
 static const int passed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
 
-/* *before is what to go back to when there is no command to pass them to. */
-static int open_signals(sigset_t *before)
+/* What they are, and in *before what to go back to when there is no command to pass them to. */
+static void hold_signals(sigset_t *held, sigset_t *before)
 {
-        sigset_t set;
-
-        sigemptyset(&set);
+        sigemptyset(held);
         for (size_t i = 0; i < sizeof(passed_signals) / sizeof(*passed_signals); i++)
-                sigaddset(&set, passed_signals[i]);
-        sigaddset(&set, SIGTSTP);
-        sigprocmask(SIG_BLOCK, &set, before);
-        return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+                sigaddset(held, passed_signals[i]);
+        sigaddset(held, SIGTSTP);
+        sigprocmask(SIG_BLOCK, held, before);
 }
 
 /* Returns the signal that was passed on, or 0. */
@@ -62,8 +59,10 @@ static int64_t now_ms(void)
         return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int wait_for(abatis_job *job, int signals, abatis_error *err)
+static int wait_for(abatis_job *job, const sigset_t *held, abatis_error *err)
 {
+        /* Not before the command is on its way: what came meanwhile is still held. */
+        int signals = signalfd(-1, held, SFD_CLOEXEC | SFD_NONBLOCK);
         struct pollfd waits[] = { { abatis_job_fd(job), POLLIN, 0 }, { signals, POLLIN, 0 } };
         int64_t deadline = 0; /* none */
         int done = 0;
@@ -143,12 +142,12 @@ static int run_with_flags(const struct flags *flags)
         abatis_error err;
         abatis_job *job;
         bool limits_output = false;
-        sigset_t before;
-        int r, signals;
+        sigset_t held, before;
+        int r;
 
         if (!*flags->rest)
                 return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
-        signals = open_signals(&before);
+        hold_signals(&held, &before);
         options.argv = (const char *const *)flags->rest;
         options.capture = flags->has_json;
         if (flags->has_json)
@@ -168,7 +167,7 @@ static int run_with_flags(const struct flags *flags)
         }
         r = abatis_job_launch(job, sandbox, &err);
         if (!r)
-                r = wait_for(job, signals, &err);
+                r = wait_for(job, &held, &err);
         if (r < 0)
                 abatis_job_finish(job, NULL, NULL);
         else

@@ -99,8 +99,7 @@ static int read_all(int fd, const char *path, char **out, size_t *length, abatis
 static int check_absent(const char *path, abatis_error *err)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
-        bool may_have_links = *path == '/' && !(path_is_clean(path) && path_has_no_link(path));
-        int r = may_have_links ? path_resolve(path, NULL, &facts, err) : 0;
+        int r = *path == '/' ? path_resolve(path, NULL, &facts, err) : 0;
         struct stat status;
 
         for (size_t i = 0; i < facts.links.count && !r; i++)
@@ -113,12 +112,15 @@ static int check_absent(const char *path, abatis_error *err)
 
 int file_read(const char *path, enum file_care care, char **out, size_t *length, abatis_error *err)
 {
-        int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (care == FILE_NO_LINK ? O_NOFOLLOW : 0);
-        OWN_FD int fd = open(path, flags);
+        int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (care == FILE_NO_LINK ? O_NOFOLLOW : 0);
+        OWN_FD int fd = path_open_without_links(path, (unsigned)flags);
+        bool has_no_link = fd >= 0 || (errno != ELOOP && errno != ENOSYS);
         int r;
 
+        if (!has_no_link)
+                fd = open(path, flags | O_CLOEXEC);
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-                r = check_absent(path, err);
+                r = has_no_link ? 0 : check_absent(path, err);
                 if (!r)
                         *out = NULL;
                 return r;
@@ -157,34 +159,50 @@ static int has_entry(const char *directory, const char *name, bool *out, abatis_
         return 0;
 }
 
-int files_find_project(const char *workspace, char **out, abatis_error *err)
+/* The nearest one in `directory` or above it, but not above `root`, below which it lies. */
+static int find_nearest(const char *directory, const char *root, char **out, abatis_error *err)
 {
-        OWN_FREE char *directory = strdup(workspace), *found = NULL;
-        bool has_file = false, has_repository = false, is_first = true;
+        OWN_FREE char *at = strdup(directory);
+        bool is_there = false;
 
-        if (!directory)
+        if (!at)
                 return error_memory(err);
-        for (;; is_first = false) {
-                char *slash = strrchr(directory, '/');
-                int r = found ? 0 : has_entry(directory, project_name, &has_file, err);
+        for (;;) {
+                int r = has_entry(at, project_name, &is_there, err);
 
-                if (!r && has_file && !found && !(found = path_join(directory, project_name)))
-                        r = error_memory(err);
-                if (!r)
-                        r = has_entry(directory, ".git", &has_repository, err);
                 if (r < 0)
                         return r;
-                /* Outside of a repository only the workspace's own counts. */
-                if (has_repository || (found && is_first))
-                        break;
-                if (!slash || slash == directory) {
-                        free(take_pointer(found));
-                        break;
-                }
+                if (is_there)
+                        *out = path_join(at, project_name);
+                if (is_there && !*out)
+                        return error_memory(err);
+                if (is_there || !strcmp(at, root))
+                        return 0;
+                *strrchr(at, '/') = '\0';
+        }
+}
+
+/* Outside of a repository only the workspace's own counts. */
+int files_find_project(const char *workspace, char **out, abatis_error *err)
+{
+        OWN_FREE char *root = strdup(workspace);
+        bool is_repository = false;
+
+        *out = NULL;
+        if (!root)
+                return error_memory(err);
+        for (;;) {
+                char *slash = strrchr(root, '/');
+                int r = has_entry(root, ".git", &is_repository, err);
+
+                if (r < 0)
+                        return r;
+                if (is_repository)
+                        return find_nearest(workspace, root, out, err);
+                if (!slash || slash == root)
+                        return find_nearest(workspace, workspace, out, err);
                 *slash = '\0';
         }
-        *out = take_pointer(found);
-        return 0;
 }
 
 static int read_project(const char *workspace, struct files *files, abatis_error *err)

@@ -158,6 +158,9 @@ bool network_mode_find(const char *name, enum network_mode *out);
 /* True when everything that `mode` opens is open in `most` too; a list and unix sockets have nothing in common. */
 bool network_is_within(enum network_mode mode, enum network_mode most);
 
+/* secrets.c: denies what a home has of keys, tokens and histories. */
+int secrets_deny(abatis_policy *policy, const char *home, const char *origin, abatis_error *err);
+
 /* preset.c */
 bool preset_exists(const char *name);
 const char *preset_origin(const char *name); /* "preset dev" */

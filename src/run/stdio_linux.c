@@ -31,10 +31,9 @@ static bool is_far_reaching(int fd)
         return type != SOCK_STREAM && !(domain == AF_UNIX && type == SOCK_SEQPACKET);
 }
 
-/* The path of a file that was opened for reading, and still has one. */
-static int find_path(int fd, char **out, abatis_error *err)
+/* The path of a file that was opened with these flags, if that was for reading and it still has one. */
+static int find_path(int fd, int flags, char **out, abatis_error *err)
 {
-        int flags = fcntl(fd, F_GETFL);
         char link[32], path[PATH_MAX];
         ssize_t length;
 
@@ -54,7 +53,7 @@ static int find_path(int fd, char **out, abatis_error *err)
 int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
 {
         struct stat status = { 0 };
-        int r = 0;
+        int flags = 0, r = 0;
 
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
@@ -63,7 +62,12 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 given = stdio->ends[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
                 if (given < 0)
                         return error_os(err, errno, "cannot open /dev/null");
-        } else if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && fcntl(given, F_GETFL) & O_PATH)) {
+                stdio->fds[index] = given;
+                return 0;
+        }
+        if (S_ISREG(status.st_mode))
+                flags = fcntl(given, F_GETFL);
+        if (S_ISDIR(status.st_mode) || flags & O_PATH) {
                 /* It leads into the host's mounts, where nothing is masked or read-only. */
                 return error_set(err, ABATIS_E_INVALID,
                                  "%s is a directory; give the command a file, a pipe or a terminal",
@@ -71,7 +75,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         } else if (S_ISSOCK(status.st_mode)) {
                 stdio->is_far_reaching[index] = is_far_reaching(given);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
-                r = find_path(given, &stdio->paths[index], err);
+                r = find_path(given, flags, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode)) {
                 stdio->is_nameless[index] = true;
                 stdio->devices[index] = status.st_dev;
