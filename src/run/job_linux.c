@@ -584,6 +584,11 @@ static int report_failure(const struct job *job, abatis_error *err)
         if (!child->failed_in_init && child->failed_op == COMMAND_CHDIR)
                 return error_os(err, child->failed_errno,
                                 "the working directory '%s' cannot be entered inside", child->cwd);
+        if (child->failed_plan_op == PLAN_ENTER_ROOT && child->failed_errno == EINVAL)
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "a policy that does not read '/' needs a new root, and the kernel does not let "
+                        "go of an initramfs; switch_root to another file system first");
         snprintf(what, sizeof(what), "step '%s'%s%s failed",
                  plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
                  child->failed_path ? child->failed_path : "");
