@@ -165,21 +165,37 @@ ABATIS_API void abatis_sandbox_free(abatis_sandbox *sandbox);
 typedef struct abatis_job abatis_job;
 typedef struct abatis_result abatis_result;
 
+enum {
+        ABATIS_CAPTURE_NONE = 0,
+        ABATIS_CAPTURE = 1, /* stdout and stderr are collected, each by itself */
+        ABATIS_CAPTURE_MERGED =
+                2 /* both are one, in the order in which it was written: it is collected as stdout */
+};
+
 typedef struct abatis_job_options {
         size_t size;             /* sizeof(abatis_job_options) */
         const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash */
         const char *const *envp; /* NULL-terminated, filtered by the policy; NULL is the host's environment */
         const char *cwd; /* absolute; NULL is the working directory if it lies in view, else the workspace */
-        int capture;     /* 1: stdout and stderr are collected up to limits.output (1 MiB if not set) */
-        int stdin_fd;    /* borrowed during the call; -1 is /dev/null */
+        int capture; /* ABATIS_CAPTURE_*. Of an output larger than limits.output (1 MiB if not set) the beginning
+                            and the end are kept, half and half, with "… N bytes omitted …" between them; the rest
+                            is read and counted, so that the command never waits */
+        int stdin_fd;             /* borrowed during the call; -1 is /dev/null */
         int stdout_fd, stderr_fd; /* borrowed; without capture: the command's. With capture: -1, or where the
-                                     bytes are passed on to, up to the same limit, instead of being kept */
+                                     bytes are passed on to instead of being kept: the same ones, the end when
+                                     there is no more */
+        const void *stdin_data;   /* what the command reads, copied; NULL: stdin_fd counts */
+        size_t stdin_length;
+        /* With capture: called by abatis_job_advance() and abatis_job_finish() for all bytes as they come, whatever
+         * the limit; `descriptor` is 1 or 2. It must not call the library about this job. */
+        void (*on_output)(void *user, int descriptor, const char *bytes, size_t length);
+        void *user;
 } abatis_job_options;
 
 /* Starts with stdin, stdout and stderr of the host process and no capture. */
-#define ABATIS_JOB_OPTIONS_INIT                                          \
-        {                                                                \
-                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2 \
+#define ABATIS_JOB_OPTIONS_INIT                                                               \
+        {                                                                                     \
+                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL \
         }
 
 ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
@@ -212,11 +228,16 @@ ABATIS_API void abatis_result_free(abatis_result *result);
 ABATIS_API int abatis_result_exit_code(const abatis_result *result); /* -1 when a signal ended the command */
 ABATIS_API int abatis_result_signal(const abatis_result *result);    /* 0 when it exited by itself */
 ABATIS_API int abatis_result_timed_out(const abatis_result *result);
+/* The key of the limit that ended the command, "limits.timeout" or "limits.file_size"; NULL when none did. */
+ABATIS_API const char *abatis_result_limit(const abatis_result *result);
 ABATIS_API int abatis_result_truncated(const abatis_result *result);
 ABATIS_API double abatis_result_duration_ms(const abatis_result *result);
 /* Bytes collected with capture; valid until the result is freed; a NUL follows the last byte. */
 ABATIS_API const char *abatis_result_stdout(const abatis_result *result, size_t *length);
 ABATIS_API const char *abatis_result_stderr(const abatis_result *result, size_t *length);
+/* How many bytes there were, kept or not. */
+ABATIS_API uint64_t abatis_result_stdout_bytes(const abatis_result *result);
+ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
 

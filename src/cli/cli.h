@@ -10,7 +10,13 @@
 enum { EXIT_TIMED_OUT = 124, EXIT_REFUSED = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 /* Which flags a verb takes besides those of the policy. */
-enum verb_flags { TAKES_JSON = 1, TAKES_RESULT_FD = 2, TAKES_POLICY = 4, TAKES_BEST_EFFORT = 8 };
+enum verb_flags {
+        TAKES_JSON = 1,
+        TAKES_RESULT_FD = 2,
+        TAKES_POLICY = 4,
+        TAKES_BEST_EFFORT = 8,
+        TAKES_MERGE = 16
+};
 
 struct setting {
         const char *flag, *key, *value; /* borrowed */
@@ -20,7 +26,7 @@ struct flags {
         abatis_policy_options policy;
         struct setting *settings; /* owned */
         size_t setting_count;
-        bool has_json, is_best_effort, wants_help;
+        bool has_json, is_merged, is_best_effort, wants_help;
         int result_fd; /* -1: none */
         char **rest;   /* borrowed: what follows the flags */
 };

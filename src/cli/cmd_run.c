@@ -12,11 +12,13 @@
 
 #include "cli/cli.h"
 
-static const char help[] = "Usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]\n"
-                           "Runs the command in a sandbox with your stdin, stdout and stderr.\n\n"
-                           "Result:\n"
-                           "  --json               collect the output and print one JSON object instead\n"
-                           "  --result-fd N        write that object, without output, to descriptor N\n";
+static const char help[] =
+        "Usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]\n"
+        "Runs the command in a sandbox with your stdin, stdout and stderr.\n\n"
+        "Result:\n"
+        "  --json               collect the output and print one JSON object instead\n"
+        "  --merge              with --json: stderr as part of stdout, in the order it was written\n"
+        "  --result-fd N        write that object, without output, to descriptor N\n";
 
 enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
 
@@ -147,9 +149,12 @@ static int run_with_flags(const struct flags *flags)
 
         if (!*flags->rest)
                 return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
+        if (flags->is_merged && !flags->has_json)
+                return complain("--merge needs --json; without it, 2>&1 does the same");
         hold_signals(&held, &before);
         options.argv = (const char *const *)flags->rest;
-        options.capture = flags->has_json;
+        if (flags->has_json)
+                options.capture = flags->is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
         if (flags->has_json)
                 options.stdout_fd = options.stderr_fd = -1;
         if (abatis_job_prepare(&options, &job, &err) < 0)
@@ -161,7 +166,7 @@ static int run_with_flags(const struct flags *flags)
                 return r;
         if (limits_output && !options.capture) {
                 /* Only the policy could tell: begin again, this time with pipes. */
-                options.capture = 1;
+                options.capture = ABATIS_CAPTURE;
                 if (abatis_job_prepare(&options, &job, &err) < 0)
                         return fail(&err);
         }
@@ -181,7 +186,9 @@ static int run_with_flags(const struct flags *flags)
 int cmd_run(char **argv)
 {
         struct flags flags;
-        int r = flags_parse(argv, TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_RESULT_FD, &flags);
+        int r = flags_parse(argv,
+                            TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_MERGE | TAKES_RESULT_FD,
+                            &flags);
 
         if (!r && flags.wants_help)
                 printf("%s%s", help, flags_policy_help);

@@ -70,6 +70,7 @@ static const struct flag {
         { "--cpu", "limits.cpu", TAKES_POLICY, true },
         { "--best-effort", NULL, TAKES_BEST_EFFORT, false },
         { "--json", NULL, TAKES_JSON, false },
+        { "--merge", NULL, TAKES_MERGE, false },
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--help", NULL, 0, false },
 };
@@ -199,6 +200,8 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->is_best_effort = true;
         else if (!strcmp(flag->name, "--json"))
                 flags->has_json = true;
+        else if (!strcmp(flag->name, "--merge"))
+                flags->is_merged = true;
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else

@@ -303,6 +303,11 @@ int abatis_result_timed_out(const abatis_result *result)
         return result->outcome.has_timed_out;
 }
 
+const char *abatis_result_limit(const abatis_result *result)
+{
+        return result->outcome.limit;
+}
+
 int abatis_result_truncated(const abatis_result *result)
 {
         return result->outcome.is_truncated;
@@ -328,6 +333,16 @@ const char *abatis_result_stdout(const abatis_result *result, size_t *length)
 const char *abatis_result_stderr(const abatis_result *result, size_t *length)
 {
         return output_bytes(&result->outcome.output[1], length);
+}
+
+uint64_t abatis_result_stdout_bytes(const abatis_result *result)
+{
+        return result->outcome.totals[0];
+}
+
+uint64_t abatis_result_stderr_bytes(const abatis_result *result)
+{
+        return result->outcome.totals[1];
 }
 
 /* Text goes in under `key`; what JSON cannot hold goes in under `key`_base64, so that no byte is lost. */
@@ -379,9 +394,12 @@ int abatis_result_print(const abatis_result *result, char **out, abatis_error *e
         set_bytes(root, "stdout", bytes, length);
         bytes = abatis_result_stderr(result, &length);
         set_bytes(root, "stderr", bytes, length);
+        json_object_set_new(root, "stdout_bytes", json_integer((json_int_t)outcome->totals[0]));
+        json_object_set_new(root, "stderr_bytes", json_integer((json_int_t)outcome->totals[1]));
         json_object_set_new(root, "duration_ms", json_real(outcome->duration_ms));
         json_object_set_new(root, "truncated", json_boolean(outcome->is_truncated));
         json_object_set_new(root, "timed_out", json_boolean(outcome->has_timed_out));
+        json_object_set_new(root, "limit", outcome->limit ? json_string(outcome->limit) : json_null());
         json_object_set_new(root, "backend", json_string(result->sandbox->plan->backend));
         json_object_set_new(root, "enforced", clauses_to_json(result->sandbox->plan, true));
         json_object_set_new(root, "not_enforced", clauses_to_json(result->sandbox->plan, false));

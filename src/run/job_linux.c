@@ -16,7 +16,9 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/program.h"
+#include "policy/keys.h"
 #include "run/ground_linux.h"
+#include "run/pipe_linux.h"
 #include "run/resources_linux.h"
 #include "run/stdio_linux.h"
 #include "run/stream_linux.h"
@@ -26,10 +28,15 @@
 #define P_PIDFD 3
 #endif
 
-enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024, PAGE = 4096 };
+enum {
+        DEFAULT_OUTPUT_LIMIT = 1024 * 1024,
+        GRACE_MS =
+                1000, /* between the deadline, which asks the command to end, and the end of the whole tree */
+        PAGE = 4096,
+};
 
 /* What an epoll event is about. */
-enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_PROCESS, SOURCE_DEADLINE };
+enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_STDIN, SOURCE_PROCESS, SOURCE_DEADLINE };
 
 struct job {
         struct child_job child;
@@ -43,6 +50,7 @@ struct job {
         struct stdio stdio;
         int epoll; /* -1 when there is nothing to wait for but the process */
         int pidfd, timer;
+        struct feed feed;             /* stdin, if it comes from memory */
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
         bool is_launched, has_timed_out, is_reaped;
@@ -106,6 +114,8 @@ static int check_options(const abatis_job_options *options, abatis_error *err)
                 return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size is not set");
         if (!options->argv || !options->argv[0])
                 return error_set(err, ABATIS_E_INVALID, "no program given");
+        if (options->capture < ABATIS_CAPTURE_NONE || options->capture > ABATIS_CAPTURE_MERGED)
+                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.capture is %d", options->capture);
         if (options->cwd && *options->cwd != '/')
                 return error_set(err, ABATIS_E_INVALID, "the working directory '%s' is relative",
                                  options->cwd);
@@ -142,9 +152,9 @@ static int prepare_command(struct job *job, abatis_error *err)
         return arguments_check(policy, options->argv, job->child.cwd, err);
 }
 
-static int watch(struct job *job, int fd, enum source source, abatis_error *err)
+static int watch(struct job *job, int fd, uint32_t events, enum source source, abatis_error *err)
 {
-        struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+        struct epoll_event event = { .events = events, .data.u32 = source };
 
         if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
                 return error_os(err, errno, "cannot watch the command");
@@ -160,7 +170,6 @@ static enum source source_of(int index)
 static int watch_stream(struct job *job, int index, abatis_error *err)
 {
         struct stream *stream = &job->streams[index];
-        struct epoll_event event = { .events = EPOLLOUT, .data.u32 = source_of(index) };
 
         if (job->watched[index] == stream->state)
                 return 0;
@@ -174,17 +183,18 @@ static int watch_stream(struct job *job, int index, abatis_error *err)
         case STREAM_CLOSED:
                 return 0;
         case STREAM_READS:
-                return watch(job, stream->pipe, source_of(index), err);
+                return watch(job, stream->pipe, EPOLLIN, source_of(index), err);
         case STREAM_BLOCKED:
-                if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, stream->copy, &event) < 0)
-                        return error_os(err, errno, "cannot watch the output");
+                return watch(job, stream->copy, EPOLLOUT, source_of(index), err);
         }
         return 0;
 }
 
 static int open_stream(struct job *job, int index, int copy, abatis_error *err)
 {
-        int r = stream_open(&job->streams[index], copy, &job->stdio.ends[index + 1], err);
+        int r = stream_open(&job->streams[index], index + 1, copy, &job->stdio.ends[index + 1], err);
+
+        job->streams[index].listener = (struct listener){ job->options.on_output, job->options.user };
 
         job->stdio.fds[index + 1] = job->stdio.ends[index + 1];
         return r ? r : watch_stream(job, index, err);
@@ -198,19 +208,25 @@ static int open_watch(struct job *job, abatis_error *err)
         return job->epoll < 0 ? error_os(err, errno, "cannot watch the command") : 0;
 }
 
-static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
+static int set_timer(const struct job *job, uint64_t milliseconds)
 {
         struct itimerspec when = { .it_value = { (time_t)(milliseconds / 1000),
                                                  (long)(milliseconds % 1000) * 1000000 } };
+
+        return timerfd_settime(job->timer, 0, &when, NULL);
+}
+
+static int set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
+{
         int r = open_watch(job, err);
 
         if (r < 0)
                 return r;
 
         job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (job->timer < 0 || timerfd_settime(job->timer, 0, &when, NULL) < 0)
+        if (job->timer < 0 || set_timer(job, milliseconds) < 0)
                 return error_os(err, errno, "cannot set the deadline");
-        return watch(job, job->timer, SOURCE_DEADLINE, err);
+        return watch(job, job->timer, EPOLLIN, SOURCE_DEADLINE, err);
 }
 
 /* What the kernel refused is explained by trying it all again: the reason is in a sysctl or a security module. */
@@ -275,6 +291,18 @@ static int clone_init(struct job *job, abatis_error *err)
         return 0;
 }
 
+/* Mostly the pipe takes it all at once, and there is nothing to watch. */
+static int open_feed(struct job *job, abatis_error *err)
+{
+        const abatis_job_options *options = &job->options;
+        int r = feed_open(&job->feed, options->stdin_data, options->stdin_length, &job->stdio.ends[0], err);
+
+        job->stdio.fds[0] = job->stdio.ends[0];
+        if (!r && job->feed.pipe >= 0)
+                r = open_watch(job, err);
+        return r || job->feed.pipe < 0 ? r : watch(job, job->feed.pipe, EPOLLOUT, SOURCE_STDIN, err);
+}
+
 /* What the command will have as 0, 1 and 2, and where we read its output. The caller's descriptors are looked at before
  * any of ours is made: one of ours could get a number of theirs that they had closed. */
 static int connect_stdio(struct job *job, abatis_error *err)
@@ -284,13 +312,17 @@ static int connect_stdio(struct job *job, abatis_error *err)
         int r = 0;
 
         for (int i = 0; i < 3 && !r; i++)
-                if (!i || !options->capture)
+                if (i ? !options->capture : !options->stdin_data)
                         r = stdio_choose(&job->stdio, i, given[i], err);
+        if (!r && options->stdin_data)
+                r = open_feed(job, err);
         if (r || !options->capture)
                 return r;
         r = open_watch(job, err);
-        for (int i = 0; i < 2 && !r; i++)
+        for (int i = 0; i < (options->capture == ABATIS_CAPTURE_MERGED ? 1 : 2) && !r; i++)
                 r = open_stream(job, i, given[i + 1], err);
+        if (!r && options->capture == ABATIS_CAPTURE_MERGED)
+                job->stdio.fds[2] = job->stdio.fds[1];
         return r;
 }
 
@@ -302,6 +334,7 @@ static void job_free(struct job *job)
                 if (fds[i] >= 0)
                         close(fds[i]);
         stdio_done(&job->stdio);
+        feed_done(&job->feed);
         stream_done(&job->streams[0]);
         stream_done(&job->streams[1]);
         free(job->arena);
@@ -335,7 +368,8 @@ int job_prepare(const abatis_job_options *options, struct job **out, abatis_erro
         if (!job)
                 return error_memory(err);
         job->options = *options;
-        job->epoll = job->pidfd = job->timer = job->streams[0].pipe = job->streams[1].pipe = -1;
+        job->epoll = job->pidfd = job->timer = job->feed.pipe = job->streams[0].pipe = job->streams[1].pipe =
+                -1;
         job->stdio = (struct stdio)STDIO_INIT;
         job->stacks = malloc(2 * CHILD_STACK_SIZE + PAGE);
         r = job->stacks ? connect_stdio(job, err) : error_memory(err);
@@ -407,7 +441,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (limits[LIMIT_OUTPUT] && !job->options.capture)
                 return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
         for (int i = 0; i < 2; i++)
-                job->streams[i].limit = limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT;
+                stream_limit(&job->streams[i],
+                             limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT);
         r = renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy, err);
@@ -416,7 +451,7 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (!r && limits[LIMIT_TIMEOUT])
                 r = set_deadline(job, limits[LIMIT_TIMEOUT], err);
         if (!r && job->epoll >= 0)
-                r = watch(job, job->pidfd, SOURCE_PROCESS, err);
+                r = watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
         stdio_close_ends(&job->stdio);
         if (r < 0)
                 return r;
@@ -483,6 +518,19 @@ static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
         return 0;
 }
 
+/* First the command is asked, so that it can clean up after itself; who does not listen is killed. */
+static void meet_deadline(struct job *job)
+{
+        bool is_first = !job->has_timed_out;
+
+        job->has_timed_out |= !job->is_reaped;
+        if (!job->is_reaped && is_first && !send_to_init(job, SIGTERM) && !set_timer(job, GRACE_MS))
+                return;
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
+        if (!job->is_reaped)
+                kill_tree(job);
+}
+
 static int handle_event(struct job *job, enum source source, abatis_error *err)
 {
         int r;
@@ -491,11 +539,11 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
         case SOURCE_STDOUT:
         case SOURCE_STDERR:
                 return 0; /* both are looked at afterwards */
+        case SOURCE_STDIN:
+                feed_advance(&job->feed);
+                return 0;
         case SOURCE_DEADLINE:
-                if (!job->is_reaped)
-                        kill_tree(job);
-                job->has_timed_out |= !job->is_reaped;
-                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
+                meet_deadline(job);
                 return 0;
         case SOURCE_PROCESS:
                 r = reap(job, WNOHANG, err);
@@ -598,13 +646,26 @@ static int report_failure(const struct job *job, abatis_error *err)
         return explain_refusal(child->failed_errno, what, err);
 }
 
+/* The limit that ended the command, or NULL. */
+static const char *find_limit(const struct job *job)
+{
+        const struct child_job *child = &job->child;
+
+        if (job->has_timed_out)
+                return keys[KEY_TIMEOUT].name;
+        if (child->has_status && WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXFSZ &&
+            job->context.policy->limits[LIMIT_FILE_SIZE])
+                return keys[KEY_FILE_SIZE].name;
+        return NULL;
+}
+
 static int settle(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         const struct child_job *child = &job->child;
 
         if (child->has_failed && !job->has_timed_out)
                 return report_failure(job, err);
-        if (job->streams[0].kept.has_failed || job->streams[1].kept.has_failed)
+        if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
                 return error_memory(err);
         if (!out)
                 return 0;
@@ -613,6 +674,7 @@ static int settle(struct job *job, struct job_outcome *out, abatis_error *err)
                                      .is_truncated =
                                              job->streams[0].is_truncated || job->streams[1].is_truncated,
                                      .duration_ms = job->duration_ms };
+        out->limit = find_limit(job);
         if (!child->has_status)
                 out->signal = SIGKILL; /* init was killed, and the whole tree with it */
         else if (WIFSIGNALED(child->status))
@@ -620,8 +682,11 @@ static int settle(struct job *job, struct job_outcome *out, abatis_error *err)
         else
                 out->exit_code = WEXITSTATUS(child->status);
         for (int i = 0; i < 2; i++) {
-                out->output[i] = job->streams[i].kept;
-                job->streams[i].kept = (struct text){ 0 };
+                out->totals[i] = job->streams[i].total;
+                if (job->streams[i].copy >= 0)
+                        continue; /* it was passed on */
+                out->output[i] = job->streams[i].kept.text;
+                job->streams[i].kept.text = (struct text){ 0 };
         }
         return 0;
 }

@@ -27,8 +27,10 @@ struct job_context {
 struct job_outcome {
         int exit_code, signal; /* as in the public result */
         bool has_timed_out, is_truncated;
+        const char *limit; /* static: the key of the limit that ended the command, or NULL */
         double duration_ms;
         struct text output[2]; /* stdout, stderr */
+        uint64_t totals[2];    /* how many bytes each was, kept or not */
 };
 
 struct job;

@@ -1,4 +1,4 @@
-/* stream_linux.c: one output of a command, through a pipe: kept up to a limit, or passed on up to it. */
+/* stream_linux.c: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
 #define _GNU_SOURCE
 #include "run/stream_linux.h"
 
@@ -9,16 +9,23 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "run/pipe_linux.h"
 
-int stream_open(struct stream *stream, int copy, int *command_end, abatis_error *err)
+enum {
+        CHUNK = 64 * 1024, /* a full pipe */
+        PIECE = 4096,      /* what a pipe that polls writable takes without blocking */
+};
+
+int stream_open(struct stream *stream, int descriptor, int copy, int *command_end, abatis_error *err)
 {
         int ends[2];
 
-        stream->pending = malloc(STREAM_CHUNK);
-        if (!stream->pending)
+        stream->chunk = malloc(CHUNK);
+        if (!stream->chunk)
                 return error_memory(err);
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return error_os(err, errno, "cannot make a pipe");
+        stream->descriptor = descriptor;
         stream->pipe = ends[0];
         stream->copy = copy;
         stream->state = STREAM_READS;
@@ -28,20 +35,46 @@ int stream_open(struct stream *stream, int copy, int *command_end, abatis_error 
         return 0;
 }
 
-void stream_drop(struct stream *stream)
+/* Half of it for the beginning. What is passed on cannot be taken back, so only the other half is kept for the end. */
+void stream_limit(struct stream *stream, uint64_t limit)
+{
+        uint64_t most = SIZE_MAX / 4, half;
+
+        limit = limit < most ? limit : most;
+        half = limit / 2;
+        stream->ahead = stream->copy < 0 ? 0 : half;
+        stream->completion = stream->ahead ? 3 : 0;
+        stream->kept.head = stream->copy < 0 ? (size_t)half : 0;
+        stream->kept.room = (size_t)(limit - stream->ahead);
+}
+
+/* Nothing more comes: what was kept is put in order. */
+static void finish(struct stream *stream)
 {
         if (stream->pipe >= 0)
                 close(stream->pipe);
         stream->pipe = -1;
+        if (!stream->is_finished)
+                stream->is_truncated = excerpt_finish(&stream->kept);
+        stream->is_finished = true;
+}
+
+void stream_drop(struct stream *stream)
+{
+        if (stream->state == STREAM_CLOSED)
+                return;
+        finish(stream);
+        stream->is_truncated |= stream->pending_length || (stream->copy >= 0 && stream->kept.total);
         stream->pending_length = 0;
         stream->state = STREAM_CLOSED;
 }
 
 void stream_done(struct stream *stream)
 {
-        stream_drop(stream);
-        free(stream->pending);
-        text_done(&stream->kept);
+        if (stream->pipe >= 0)
+                close(stream->pipe);
+        free(stream->chunk);
+        excerpt_done(&stream->kept);
 }
 
 /* Our own descriptor may be blocking, and is shared with whoever gave it to us, so it is asked before each write. */
@@ -56,12 +89,12 @@ static bool is_writable(int fd)
 static bool flush(struct stream *stream)
 {
         while (stream->pending_length) {
+                size_t piece = stream->pending_length < PIECE ? stream->pending_length : PIECE;
                 ssize_t written = -1;
 
                 errno = EAGAIN;
                 if (is_writable(stream->copy))
-                        written = write(stream->copy, stream->pending + stream->pending_start,
-                                        stream->pending_length);
+                        written = pipe_write(stream->copy, stream->pending, piece);
                 if (written < 0 && errno == EINTR)
                         continue;
                 if (written < 0 && errno == EAGAIN) {
@@ -73,46 +106,80 @@ static bool flush(struct stream *stream)
                         stream_drop(stream);
                         return false;
                 }
-                stream->pending_start += (size_t)written;
+                stream->pending += written;
                 stream->pending_length -= (size_t)written;
         }
         stream->state = STREAM_READS;
         return true;
 }
 
-/* False at the end of the pipe, or when there is nothing in it now. */
+/* What was kept is passed on if there is somebody to pass it on to. */
+static void end(struct stream *stream)
+{
+        finish(stream);
+        if (stream->copy >= 0) {
+                stream->pending = stream->kept.text.data;
+                stream->pending_length = stream->kept.text.length;
+        }
+        if (!stream->pending_length)
+                stream->state = STREAM_CLOSED;
+}
+
+/* What is passed on at once ends between two characters. */
+static size_t take_ahead(struct stream *stream, const char *bytes, size_t length)
+{
+        size_t count = stream->ahead < length ? (size_t)stream->ahead : length;
+
+        stream->ahead -= count;
+        while (!stream->ahead && count < length && stream->completion && !stream->kept.total &&
+               ((unsigned char)bytes[count] & 0xc0) == 0x80) {
+                stream->completion--;
+                count++;
+        }
+        if (count)
+                stream->kept.before = bytes[count - 1];
+        stream->pending = bytes;
+        stream->pending_length = count;
+        return count;
+}
+
+static void take(struct stream *stream, const char *bytes, size_t length)
+{
+        size_t ahead = 0;
+
+        if (stream->listener.hear)
+                stream->listener.hear(stream->listener.user, stream->descriptor, bytes, length);
+        if (stream->copy >= 0)
+                ahead = take_ahead(stream, bytes, length);
+        excerpt_add(&stream->kept, bytes + ahead, length - ahead);
+        stream->total += length;
+}
+
+/* False when there is nothing in the pipe now, or nothing left to do. */
 static bool read_chunk(struct stream *stream)
 {
-        uint64_t room = stream->limit - stream->length;
         ssize_t got;
-        size_t taken;
 
+        if (stream->pipe < 0) {
+                stream->state = STREAM_CLOSED;
+                return false;
+        }
         do
-                got = read(stream->pipe, stream->pending, STREAM_CHUNK);
+                got = read(stream->pipe, stream->chunk, CHUNK);
         while (got < 0 && errno == EINTR);
         if (got < 0 && errno == EAGAIN)
                 return false;
-        if (got <= 0) {
-                stream_drop(stream);
-                return false;
-        }
-        /* Over the limit bytes are dropped, so that the command never blocks on us. */
-        taken = (uint64_t)got < room ? (size_t)got : (size_t)room;
-        stream->is_truncated |= taken < (size_t)got;
-        stream->length += taken;
-        stream->pending_start = 0;
-        stream->pending_length = taken;
-        if (stream->copy < 0) {
-                text_add_bytes(&stream->kept, stream->pending, taken);
-                stream->pending_length = 0;
-        }
+        if (got <= 0)
+                end(stream);
+        else
+                take(stream, stream->chunk, (size_t)got);
         return true;
 }
 
 void stream_advance(struct stream *stream, bool to_the_end)
 {
-        /* Sixteen chunks are a full pipe; more would be unfair to the other stream and to the deadline. */
-        for (int chunks = 0; stream->state != STREAM_CLOSED && (to_the_end || chunks < 16); chunks++)
+        /* More at once would be unfair to the other stream and to the deadline. */
+        for (int chunks = 0; stream->state != STREAM_CLOSED && (to_the_end || chunks < 4); chunks++)
                 if (!flush(stream) || !read_chunk(stream))
                         return;
 }

@@ -1,4 +1,4 @@
-/* stream_linux.h: one output of a command, through a pipe: kept up to a limit, or passed on up to it. */
+/* stream_linux.h: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
 #ifndef RUN_STREAM_LINUX_H
 #define RUN_STREAM_LINUX_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "abatis.h"
-#include "base/text.h"
+#include "base/excerpt.h"
 
 enum stream_state {
         STREAM_CLOSED,
@@ -14,22 +14,31 @@ enum stream_state {
         STREAM_BLOCKED, /* wait until `copy` is writable */
 };
 
-enum { STREAM_CHUNK = 4096 /* what a pipe that polls writable takes without blocking */ };
+/* Who hears of every byte as it comes, or nobody. */
+struct listener {
+        void (*hear)(void *user, int descriptor, const char *bytes, size_t length);
+        void *user;
+};
 
 struct stream {
         enum stream_state state;
-        int pipe;         /* owned: our end, or -1 */
-        int copy;         /* borrowed: where the bytes go, or -1 when they are kept */
-        struct text kept; /* owned */
-        uint64_t limit, length;
-        bool is_truncated;
-        char *pending; /* owned, STREAM_CHUNK bytes: read, and not yet taken by `copy` */
-        size_t pending_start, pending_length;
+        int descriptor;        /* the command's */
+        int pipe;              /* owned: our end, or -1 */
+        int copy;              /* borrowed: where the bytes go, or -1 when they are kept */
+        struct excerpt kept;   /* all of it, or what comes after the part that is passed on at once */
+        uint64_t ahead, total; /* how much is still passed on at once; how much has come */
+        int completion;        /* how many bytes more, if a character would else be cut */
+        bool is_finished, is_truncated;
+        struct listener listener;
+        char *chunk;         /* owned: what was read last */
+        const char *pending; /* in the chunk or in `kept`: not yet taken by `copy` */
+        size_t pending_length;
 };
 
-/* Makes the pipe; *command_end is the caller's to close. The limit is zero until the caller sets it. */
-int stream_open(struct stream *stream, int copy, int *command_end, abatis_error *err);
-/* Moves what can be moved without blocking: one chunk, or with `to_the_end` all there is. */
+/* Makes the pipe; *command_end is the caller's to close. Nothing is kept or passed on before the limit is set. */
+int stream_open(struct stream *stream, int descriptor, int copy, int *command_end, abatis_error *err);
+void stream_limit(struct stream *stream, uint64_t limit);
+/* Moves what can be moved without blocking: some chunks, or with `to_the_end` all there is. */
 void stream_advance(struct stream *stream, bool to_the_end);
 /* Forgets what nobody takes. */
 void stream_drop(struct stream *stream);

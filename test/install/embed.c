@@ -94,8 +94,8 @@ static void test_limits(void)
         abatis_result_free(result);
         result = run(sandbox, "i=0; while [ $i -lt 300 ]; do echo 0123456789; i=$((i + 1)); done");
         report("output_over_the_limit_is_dropped",
-               result && abatis_result_truncated(result) &&
-                       strlen(abatis_result_stdout(result, NULL)) == 1000,
+               result && abatis_result_truncated(result) && abatis_result_stdout_bytes(result) == 3300 &&
+                       strstr(abatis_result_stdout(result, NULL), "\n… 2300 bytes omitted …\n"),
                "%zu bytes", result ? strlen(abatis_result_stdout(result, NULL)) : 0);
         abatis_result_free(result);
         abatis_sandbox_free(sandbox);
@@ -127,6 +127,99 @@ static void test_own_descriptors(void)
         close(in[0]);
         close(out[0]);
         abatis_result_free(result);
+        abatis_sandbox_free(sandbox);
+}
+
+struct heard {
+        char bytes[2][64];
+        size_t count;
+};
+
+static void hear(void *user, int descriptor, const char *bytes, size_t length)
+{
+        struct heard *heard = user;
+
+        heard->count += length;
+        strncat(heard->bytes[descriptor - 1], bytes, length < 20 ? length : 20);
+}
+
+static abatis_result *run_with(abatis_sandbox *sandbox, abatis_job_options *options, const char *script)
+{
+        const char *const argv[] = { "sh", "-c", script, NULL };
+        abatis_result *result = NULL;
+        abatis_error err;
+
+        options->argv = argv;
+        options->cwd = workspace;
+        options->stdin_fd = options->stdout_fd = options->stderr_fd = -1;
+        if (abatis_run(sandbox, options, &result, &err) < 0)
+                printf("# %s\n", err.message);
+        return result;
+}
+
+static void test_output_as_it_comes(void)
+{
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        struct heard heard = { 0 };
+        abatis_sandbox *sandbox = open_sandbox(SETTINGS("limits.output", "10B"));
+        abatis_result *result;
+
+        options.capture = ABATIS_CAPTURE;
+        options.on_output = hear;
+        options.user = &heard;
+        result = run_with(sandbox, &options, "echo one; echo two >&2");
+        report("output_is_heard_as_it_comes",
+               result && !strcmp(heard.bytes[0], "one\n") && !strcmp(heard.bytes[1], "two\n"), "%s and %s",
+               heard.bytes[0], heard.bytes[1]);
+        abatis_result_free(result);
+        heard.count = 0;
+        result = run_with(sandbox, &options, "head -c 1000000 /dev/zero");
+        report("all_of_it_is_heard_whatever_is_kept",
+               result && heard.count == 1000000 && abatis_result_truncated(result), "%zu bytes", heard.count);
+        abatis_result_free(result);
+        options.capture = ABATIS_CAPTURE_MERGED;
+        result = run_with(sandbox, &options, "echo a; echo b >&2; echo c");
+        report("merged_output_is_in_order", has_output(result, "a\nb\nc\n", ""), "something else came");
+        abatis_result_free(result);
+        abatis_sandbox_free(sandbox);
+}
+
+static void test_input_from_memory(void)
+{
+        enum { LARGE = 3000000 };
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        abatis_sandbox *sandbox = open_sandbox(SETTINGS("limits.timeout", "60s"));
+        char *large = malloc(LARGE);
+        abatis_result *result;
+
+        if (!large)
+                return;
+        memset(large, 'x', LARGE);
+        options.capture = ABATIS_CAPTURE;
+        options.stdin_data = "typed\n";
+        options.stdin_length = 6;
+        result = run_with(sandbox, &options, "cat");
+        report("input_comes_from_memory", has_output(result, "typed\n", ""), "something else came");
+        abatis_result_free(result);
+        options.stdin_length = 0;
+        result = run_with(sandbox, &options, "wc -c");
+        report("input_may_be_empty", has_output(result, "0\n", ""), "something else came");
+        abatis_result_free(result);
+        options.stdin_data = large;
+        options.stdin_length = LARGE;
+        result = run_with(sandbox, &options, "wc -c");
+        report("input_larger_than_a_pipe_comes_whole", has_output(result, "3000000\n", ""),
+               "something else came");
+        abatis_result_free(result);
+        result = run_with(sandbox, &options, "head -c 1; exec <&-; sleep 0.1; echo end");
+        report("input_that_nobody_reads_harms_nobody", has_output(result, "xend\n", ""),
+               "something else came");
+        abatis_result_free(result);
+        result = run_with(sandbox, &options, "echo unread");
+        report("input_left_over_ends_with_the_command", has_output(result, "unread\n", ""),
+               "something else came");
+        abatis_result_free(result);
+        free(large);
         abatis_sandbox_free(sandbox);
 }
 
@@ -228,6 +321,8 @@ static void test_everything(void)
         test_denied_read();
         test_limits();
         test_own_descriptors();
+        test_output_as_it_comes();
+        test_input_from_memory();
         test_failures_without_error_struct();
 }
 
