@@ -67,7 +67,7 @@ static bool make_room(struct text *text, size_t wanted, size_t most)
 void excerpt_add(struct excerpt *excerpt, const char *bytes, size_t length)
 {
         struct text *text = &excerpt->text;
-        size_t most = excerpt->room + WORDS_MAX + 1;
+        size_t most = excerpt->room + 1;
 
         while (length && excerpt->room && !text->has_failed) {
                 size_t at, part, ring = excerpt->room - excerpt->head;
@@ -105,11 +105,20 @@ static void unroll(char *ring, size_t length, size_t oldest)
         reverse(ring, length);
 }
 
+/* The words about what is left out between `last` and `next`. */
+static size_t describe(char words[WORDS_MAX], uint64_t omitted, char last, char next)
+{
+        return (size_t)snprintf(words, WORDS_MAX, "%s… %llu bytes omitted …%s",
+                                last && last != '\n' ? "\n" : "", (unsigned long long)omitted,
+                                next != '\n' ? "\n" : "");
+}
+
 bool excerpt_finish(struct excerpt *excerpt)
 {
         struct text *text = &excerpt->text;
-        size_t ring = excerpt->room - excerpt->head, head, skipped, tail, length;
-        char words[WORDS_MAX + 1], *end, last;
+        size_t ring = excerpt->room - excerpt->head, head, skipped, length = 0;
+        char words[WORDS_MAX], *end, last;
+        bool has_words;
 
         if (text->has_failed || !text->data)
                 return excerpt->total > 0;
@@ -118,21 +127,22 @@ bool excerpt_finish(struct excerpt *excerpt)
                 text->data[text->length] = '\0';
                 return false;
         }
-        if (!make_room(text, excerpt->room + WORDS_MAX + 1, excerpt->room + WORDS_MAX + 1))
-                return true;
         end = text->data + excerpt->head;
         unroll(end, ring, (size_t)((excerpt->total - excerpt->head) % ring));
         head = cut_end(text->data, excerpt->head);
-        skipped = cut_start(end, ring);
-        tail = ring - skipped;
         last = head ? text->data[head - 1] : excerpt->before;
-        length = (size_t)snprintf(words, sizeof(words), "%s… %llu bytes omitted …%s",
-                                  last && last != '\n' ? "\n" : "",
-                                  (unsigned long long)(excerpt->total - head - tail),
-                                  tail && end[skipped] != '\n' ? "\n" : "");
-        memmove(text->data + head + length, end + skipped, tail);
+        /* They cannot become longer than this. */
+        skipped = describe(words, excerpt->total, 'x', 'x');
+        has_words = skipped <= ring / 2;
+        if (!has_words)
+                skipped = 0;
+        skipped += cut_start(end + skipped, ring - skipped);
+        if (has_words)
+                length = describe(words, excerpt->total - head - (ring - skipped), last,
+                                  skipped < ring ? end[skipped] : '\n');
+        memmove(text->data + head + length, end + skipped, ring - skipped);
         memcpy(text->data + head, words, length);
-        text->length = head + length + tail;
+        text->length = head + length + ring - skipped;
         text->data[text->length] = '\0';
         return true;
 }

@@ -38,14 +38,15 @@ int stream_open(struct stream *stream, int descriptor, int copy, int *command_en
 /* Half of it for the beginning. What is passed on cannot be taken back, so only the other half is kept for the end. */
 void stream_limit(struct stream *stream, uint64_t limit)
 {
-        uint64_t most = SIZE_MAX / 4, half;
+        uint64_t most = SIZE_MAX / 4;
 
-        limit = limit < most ? limit : most;
-        half = limit / 2;
-        stream->ahead = stream->copy < 0 ? 0 : half;
-        stream->completion = stream->ahead ? 3 : 0;
-        stream->kept.head = stream->copy < 0 ? (size_t)half : 0;
-        stream->kept.room = (size_t)(limit - stream->ahead);
+        stream->limit = limit < most ? limit : most;
+        stream->kept.room = (size_t)stream->limit;
+        if (stream->copy < 0)
+                stream->kept.head = stream->kept.room / 2;
+        else
+                stream->ahead = stream->limit / 2;
+        stream->completion = 3;
 }
 
 /* Nothing more comes: what was kept is put in order. */
@@ -130,14 +131,17 @@ static size_t take_ahead(struct stream *stream, const char *bytes, size_t length
 {
         size_t count = stream->ahead < length ? (size_t)stream->ahead : length;
 
+        if (stream->kept.total)
+                return 0;
         stream->ahead -= count;
-        while (!stream->ahead && count < length && stream->completion && !stream->kept.total &&
-               ((unsigned char)bytes[count] & 0xc0) == 0x80) {
+        while (!stream->ahead && stream->total + count && count < length && stream->completion &&
+               stream->total + count + 1 < stream->limit && ((unsigned char)bytes[count] & 0xc0) == 0x80) {
                 stream->completion--;
                 count++;
         }
         if (count)
                 stream->kept.before = bytes[count - 1];
+        stream->kept.room = (size_t)(stream->limit - stream->total - count);
         stream->pending = bytes;
         stream->pending_length = count;
         return count;

@@ -22,12 +22,12 @@ struct listener {
 
 struct stream {
         enum stream_state state;
-        int descriptor;        /* the command's */
-        int pipe;              /* owned: our end, or -1 */
-        int copy;              /* borrowed: where the bytes go, or -1 when they are kept */
-        struct excerpt kept;   /* all of it, or what comes after the part that is passed on at once */
-        uint64_t ahead, total; /* how much is still passed on at once; how much has come */
-        int completion;        /* how many bytes more, if a character would else be cut */
+        int descriptor;               /* the command's */
+        int pipe;                     /* owned: our end, or -1 */
+        int copy;                     /* borrowed: where the bytes go, or -1 when they are kept */
+        struct excerpt kept;          /* all of it, or what comes after the part that is passed on at once */
+        uint64_t limit, ahead, total; /* in the end; of these passed on at once; how much has come */
+        int completion;               /* how many bytes more, if a character would else be cut */
         bool is_finished, is_truncated;
         struct listener listener;
         char *chunk;         /* owned: what was read last */

@@ -95,7 +95,7 @@ static void test_limits(void)
         result = run(sandbox, "i=0; while [ $i -lt 300 ]; do echo 0123456789; i=$((i + 1)); done");
         report("output_over_the_limit_is_dropped",
                result && abatis_result_truncated(result) && abatis_result_stdout_bytes(result) == 3300 &&
-                       strstr(abatis_result_stdout(result, NULL), "\n… 2300 bytes omitted …\n"),
+                       strstr(abatis_result_stdout(result, NULL), "\n… 2328 bytes omitted …\n"),
                "%zu bytes", result ? strlen(abatis_result_stdout(result, NULL)) : 0);
         abatis_result_free(result);
         abatis_sandbox_free(sandbox);

@@ -1,0 +1,50 @@
+/* job_linux.h: what the files of a job share: one command from clone to the death of its whole tree. */
+#ifndef RUN_JOB_LINUX_H
+#define RUN_JOB_LINUX_H
+
+#include <time.h>
+
+#include "run/ground_linux.h"
+#include "run/pipe_linux.h"
+#include "run/resources_linux.h"
+#include "run/stdio_linux.h"
+#include "run/stream_linux.h"
+
+struct job {
+        struct child_job child;
+        struct ground ground;
+        abatis_job_options options; /* what it points to is borrowed until the launch */
+        struct job_context context;
+        char *arena; /* owned: argv, envp and their strings; the command reads them until its exec */
+        char *program, *cwd;
+        char *stacks; /* owned: init's and the command's */
+        int *slots;
+        struct stdio stdio;
+        int epoll; /* -1 when there is nothing to wait for but the process */
+        int pidfd, timer;
+        struct feed feed;             /* stdin, if it comes from memory */
+        struct stream streams[2];     /* stdout and stderr, if they pass through us */
+        enum stream_state watched[2]; /* what epoll waits for on their behalf */
+        bool is_launched, has_timed_out, is_reaped;
+        struct timespec start;
+        double duration_ms;
+};
+
+/* job_loop_linux.c: what is waited for, and what is done about it. */
+int job_watch_output(struct job *job, int index, int copy, abatis_error *err);
+int job_watch_input(struct job *job, abatis_error *err);
+int job_watch_end(struct job *job, abatis_error *err);
+int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err);
+void job_read_clock(struct timespec *now);
+void job_kill_tree(struct job *job);
+/* `flags` as waitid() takes them. */
+int job_reap(struct job *job, int flags, abatis_error *err);
+/* Takes what is in the pipes after the end, as far as somebody takes it from us. */
+void job_settle_output(struct job *job);
+
+/* job_outcome_linux.c: what it came to. */
+int job_settle(struct job *job, struct job_outcome *out, abatis_error *err);
+/* What the kernel refused is explained by trying it all again: the reason is in a sysctl or a security module. */
+int job_explain_refusal(int os_errno, const char *what, abatis_error *err);
+
+#endif

@@ -1,0 +1,290 @@
+/* job_loop_linux.c: a job while it runs: one pollable descriptor, and what is done when it is readable. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/job_linux.h"
+#include "run/syscall_linux.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+enum {
+        GRACE_MS =
+                1000 /* between the deadline, which asks the command to end, and the end of the whole tree */
+};
+
+/* What an epoll event is about. */
+enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_STDIN, SOURCE_PROCESS, SOURCE_DEADLINE };
+
+/* ---- what is waited for --------------------------------------------------------------------------------- */
+
+static int open_watch(struct job *job, abatis_error *err)
+{
+        if (job->epoll >= 0)
+                return 0;
+        job->epoll = epoll_create1(EPOLL_CLOEXEC);
+        return job->epoll < 0 ? error_os(err, errno, "cannot watch the command") : 0;
+}
+
+static int watch(struct job *job, int fd, uint32_t events, enum source source, abatis_error *err)
+{
+        struct epoll_event event = { .events = events, .data.u32 = source };
+
+        if (epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+                return error_os(err, errno, "cannot watch the command");
+        return 0;
+}
+
+static enum source source_of(int index)
+{
+        return index ? SOURCE_STDERR : SOURCE_STDOUT;
+}
+
+/* Lets epoll wait for what the stream waits for. */
+static int watch_stream(struct job *job, int index, abatis_error *err)
+{
+        struct stream *stream = &job->streams[index];
+
+        if (job->watched[index] == stream->state)
+                return 0;
+        /* A closed pipe has left by itself. */
+        if (job->watched[index] == STREAM_READS && stream->pipe >= 0)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->pipe, NULL);
+        if (job->watched[index] == STREAM_BLOCKED)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->copy, NULL);
+        job->watched[index] = stream->state;
+        switch (stream->state) {
+        case STREAM_CLOSED:
+                return 0;
+        case STREAM_READS:
+                return watch(job, stream->pipe, EPOLLIN, source_of(index), err);
+        case STREAM_BLOCKED:
+                return watch(job, stream->copy, EPOLLOUT, source_of(index), err);
+        }
+        return 0;
+}
+
+int job_watch_output(struct job *job, int index, int copy, abatis_error *err)
+{
+        int r = open_watch(job, err);
+
+        if (r < 0)
+                return r;
+        r = stream_open(&job->streams[index], index + 1, copy, &job->stdio.ends[index + 1], err);
+
+        job->streams[index].listener = (struct listener){ job->options.on_output, job->options.user };
+
+        job->stdio.fds[index + 1] = job->stdio.ends[index + 1];
+        return r ? r : watch_stream(job, index, err);
+}
+
+static int set_timer(const struct job *job, uint64_t milliseconds)
+{
+        struct itimerspec when = { .it_value = { (time_t)(milliseconds / 1000),
+                                                 (long)(milliseconds % 1000) * 1000000 } };
+
+        return timerfd_settime(job->timer, 0, &when, NULL);
+}
+
+int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
+{
+        int r = open_watch(job, err);
+
+        if (r < 0)
+                return r;
+
+        job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (job->timer < 0 || set_timer(job, milliseconds) < 0)
+                return error_os(err, errno, "cannot set the deadline");
+        return watch(job, job->timer, EPOLLIN, SOURCE_DEADLINE, err);
+}
+
+/* Mostly the pipe takes it all at once, and there is nothing to watch. */
+int job_watch_input(struct job *job, abatis_error *err)
+{
+        const abatis_job_options *options = &job->options;
+        int r = feed_open(&job->feed, options->stdin_data, options->stdin_length, &job->stdio.ends[0], err);
+
+        job->stdio.fds[0] = job->stdio.ends[0];
+        if (!r && job->feed.pipe >= 0)
+                r = open_watch(job, err);
+        return r || job->feed.pipe < 0 ? r : watch(job, job->feed.pipe, EPOLLOUT, SOURCE_STDIN, err);
+}
+
+int job_watch_end(struct job *job, abatis_error *err)
+{
+        return watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
+}
+
+/* ---- what is done --------------------------------------------------------------------------------------- */
+
+/* A system call of its own: the libc's way, through the vDSO, has pages to fault in that nothing else needs. */
+void job_read_clock(struct timespec *now)
+{
+        syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+}
+
+static int send_to_init(struct job *job, int number)
+{
+        siginfo_t info = { .si_signo = CHILD_PASS_SIGNAL, .si_code = SI_QUEUE };
+
+        info.si_value.sival_int = number;
+        return (int)syscall(SYS_pidfd_send_signal, job->pidfd, CHILD_PASS_SIGNAL, &info, 0);
+}
+
+/* With a PID namespace all die with init. Without one init must live to see the command's end: until its exec the
+ * command uses memory that is freed after this. */
+void job_kill_tree(struct job *job)
+{
+        if (job->ground.child.namespaces)
+                syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+        else if (!job->is_launched)
+                child_cancel(&job->child);
+        else
+                send_to_init(job, SIGKILL);
+}
+
+int job_fd(const struct job *job)
+{
+        return job->epoll < 0 ? job->pidfd : job->epoll;
+}
+
+int job_reap(struct job *job, int flags, abatis_error *err)
+{
+        siginfo_t info = { 0 };
+        struct timespec now;
+
+        while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL | flags) < 0)
+                if (errno != EINTR)
+                        return error_os(err, errno, "cannot wait for the sandbox");
+        if (!info.si_pid)
+                return 0;
+        job->is_reaped = true;
+        job_read_clock(&now);
+        job->duration_ms = (double)(now.tv_sec - job->start.tv_sec) * 1e3 +
+                           (double)(now.tv_nsec - job->start.tv_nsec) / 1e6;
+        return 0;
+}
+
+static bool was_killed(const struct job *job)
+{
+        return job->has_timed_out || !job->child.has_status || WIFSIGNALED(job->child.status);
+}
+
+/* Init is reaped after every other process of its namespace is gone, so what is in the pipes now is all there will be.
+ * A reader that is slow gets it, but nobody waits for the reader of a command that was killed. */
+static bool settle_stream(struct job *job, int index)
+{
+        struct stream *stream = &job->streams[index];
+
+        stream_advance(stream, true);
+        if (stream->state == STREAM_READS || was_killed(job))
+                stream_drop(stream);
+        return stream->state == STREAM_CLOSED;
+}
+
+void job_settle_output(struct job *job)
+{
+        settle_stream(job, 0);
+        settle_stream(job, 1);
+}
+
+static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
+{
+        *are_done = true;
+        for (int i = 0; i < 2; i++) {
+                int r;
+
+                if (job->is_reaped)
+                        *are_done &= settle_stream(job, i);
+                else if (job->streams[i].state != STREAM_CLOSED)
+                        stream_advance(&job->streams[i], false);
+                r = watch_stream(job, i, err);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* First the command is asked, so that it can clean up after itself; who does not listen is killed. */
+static void meet_deadline(struct job *job)
+{
+        bool is_first = !job->has_timed_out;
+
+        job->has_timed_out |= !job->is_reaped;
+        if (!job->is_reaped && is_first && !send_to_init(job, SIGTERM) && !set_timer(job, GRACE_MS))
+                return;
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
+        if (!job->is_reaped)
+                job_kill_tree(job);
+}
+
+static int handle_event(struct job *job, enum source source, abatis_error *err)
+{
+        int r;
+
+        switch (source) {
+        case SOURCE_STDOUT:
+        case SOURCE_STDERR:
+                return 0; /* both are looked at afterwards */
+        case SOURCE_STDIN:
+                feed_advance(&job->feed);
+                return 0;
+        case SOURCE_DEADLINE:
+                meet_deadline(job);
+                return 0;
+        case SOURCE_PROCESS:
+                r = job_reap(job, WNOHANG, err);
+                if (job->is_reaped)
+                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->pidfd, NULL);
+                return r;
+        }
+        return 0;
+}
+
+int job_advance(struct job *job, bool *is_done, abatis_error *err)
+{
+        struct epoll_event events[4];
+        bool are_streams_done;
+        int count, r = 0;
+
+        if (job->epoll < 0) {
+                r = job->is_reaped ? 0 : job_reap(job, WNOHANG, err);
+                *is_done = job->is_reaped;
+                return r;
+        }
+        count = epoll_wait(job->epoll, events, 4, 0);
+        if (count < 0 && errno != EINTR)
+                return error_os(err, errno, "cannot watch the command");
+        for (int i = 0; i < count && !r; i++)
+                r = handle_event(job, (enum source)events[i].data.u32, err);
+        if (!r)
+                r = advance_streams(job, &are_streams_done, err);
+        if (!r)
+                *is_done = job->is_reaped && are_streams_done;
+        return r;
+}
+
+int job_signal(struct job *job, int number, abatis_error *err)
+{
+        if (job->is_reaped) {
+                /* Only our own waiting for a slow reader is left to end. */
+                stream_drop(&job->streams[0]);
+                stream_drop(&job->streams[1]);
+                return 0;
+        }
+        if (number == SIGKILL) {
+                job_kill_tree(job);
+                return 0;
+        }
+        if (send_to_init(job, number) < 0 && errno != ESRCH)
+                return error_os(err, errno, "cannot signal the command");
+        return 0;
+}

@@ -1,0 +1,120 @@
+/* job_outcome_linux.c: what a job came to: a result, or why the command never ran. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "policy/keys.h"
+#include "run/job_linux.h"
+
+int job_explain_refusal(int os_errno, const char *what, abatis_error *err)
+{
+        abatis_host host;
+        int r;
+
+        if (!err)
+                return ABATIS_E_SYSTEM;
+        if (!host_probe_fully(&host, NULL) && host.namespaces == NAMESPACES_NONE)
+                r = error_set(err, ABATIS_E_UNENFORCEABLE, "%s: %s", what, host.namespaces_reason);
+        else
+                r = error_os(err, os_errno, "%s", what);
+        host_done(&host);
+        return r;
+}
+
+static int report_exec(const struct child_job *child, abatis_error *err)
+{
+        int r = error_os(err, child->failed_errno, "cannot execute '%s'", child->program);
+
+        switch (child->failed_errno) {
+        case ENOENT:
+        case ENOTDIR:
+                r = ABATIS_E_NOT_FOUND;
+                break;
+        case EACCES:
+        case EPERM:
+        case ENOEXEC:
+        case EISDIR:
+        case E2BIG:
+        case ETXTBSY:
+        case ELIBBAD:
+        case EINVAL:
+                r = ABATIS_E_NOT_EXECUTABLE;
+                break;
+        }
+        if (err)
+                err->code = r;
+        return r;
+}
+
+/* What a failed step means to somebody who knows only his command. */
+static int report_failure(const struct job *job, abatis_error *err)
+{
+        const struct child_job *child = &job->child;
+        char what[512];
+
+        if (!child->failed_in_init && child->failed_op == COMMAND_EXEC)
+                return report_exec(child, err);
+        if (!child->failed_in_init && child->failed_op == COMMAND_CHDIR)
+                return error_os(err, child->failed_errno,
+                                "the working directory '%s' cannot be entered inside", child->cwd);
+        if (child->failed_plan_op == PLAN_ENTER_ROOT && child->failed_errno == EINVAL)
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "a policy that does not read '/' needs a new root, and the kernel does not let "
+                        "go of an initramfs; switch_root to another file system first");
+        snprintf(what, sizeof(what), "step '%s'%s%s failed",
+                 plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
+                 child->failed_path ? child->failed_path : "");
+        /* What a step of the command is refused has nothing to do with namespaces. */
+        if (!child->failed_in_init)
+                return error_os(err, child->failed_errno, "%s", what);
+        return job_explain_refusal(child->failed_errno, what, err);
+}
+
+/* The limit that ended the command, or NULL. */
+static const char *find_limit(const struct job *job)
+{
+        const struct child_job *child = &job->child;
+
+        if (job->has_timed_out)
+                return keys[KEY_TIMEOUT].name;
+        if (child->has_status && WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXFSZ &&
+            job->context.policy->limits[LIMIT_FILE_SIZE])
+                return keys[KEY_FILE_SIZE].name;
+        return NULL;
+}
+
+int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
+{
+        const struct child_job *child = &job->child;
+
+        if (child->has_failed && !job->has_timed_out)
+                return report_failure(job, err);
+        if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
+                return error_memory(err);
+        if (!out)
+                return 0;
+        *out = (struct job_outcome){ .exit_code = -1,
+                                     .has_timed_out = job->has_timed_out,
+                                     .is_truncated =
+                                             job->streams[0].is_truncated || job->streams[1].is_truncated,
+                                     .duration_ms = job->duration_ms };
+        out->limit = find_limit(job);
+        if (!child->has_status)
+                out->signal = SIGKILL; /* init was killed, and the whole tree with it */
+        else if (WIFSIGNALED(child->status))
+                out->signal = WTERMSIG(child->status);
+        else
+                out->exit_code = WEXITSTATUS(child->status);
+        for (int i = 0; i < 2; i++) {
+                out->totals[i] = job->streams[i].total;
+                if (job->streams[i].copy >= 0)
+                        continue; /* it was passed on */
+                out->output[i] = job->streams[i].kept.text;
+                job->streams[i].kept.text = (struct text){ 0 };
+        }
+        return 0;
+}
