@@ -51,6 +51,29 @@ void assert_refused(enum document_format format, const char *text, const char *m
         assert_refused_bytes(format, text, strlen(text), message);
 }
 
+void assert_answered(enum document_format format, const char *text, size_t length)
+{
+        struct node untouched, *root = &untouched;
+        abatis_error err = { .message = "" };
+        /* To libyaml the end of a text is the beginning of a line. */
+        unsigned line, column, lines = format == DOCUMENT_YAML ? 2 : 1;
+        int r = parse_bytes(format, text, length, &root, &err);
+
+        if (!r) {
+                node_free(root);
+                return;
+        }
+        for (size_t i = 0; i < length; i++)
+                lines += text[i] == '\n';
+        assert_ptr_equal(root, &untouched);
+        assert_int_equal(r, ABATIS_E_INVALID);
+        assert_int_equal(err.code, r);
+        if (sscanf(err.message, "f:%u:%u: ", &line, &column) != 2 || !line || !column || line > lines ||
+            column > length + 1)
+                fail_msg("no place in '%s'", err.message);
+        assert_int_equal(parse_bytes(format, text, length, &root, NULL), r);
+}
+
 struct node *find_node(struct node *node, const char *path)
 {
         char part[64];
@@ -116,6 +139,14 @@ char *repeat(const char *before, const char *what, size_t count, const char *aft
         for (size_t i = 0; i < count; i++, at += length)
                 memcpy(at, what, length);
         strcpy(at, after);
+        return text;
+}
+
+char *nest(const char *before, const char *open, size_t depth, const char *inside, const char *close)
+{
+        char *opened = repeat(before, open, depth, inside), *text = repeat(opened, close, depth, "");
+
+        free(opened);
         return text;
 }
 

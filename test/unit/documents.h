@@ -13,6 +13,8 @@ struct node *parse(enum document_format format, const char *text);
 /* Refused with this message, with and without a place for it, and nothing handed out. */
 void assert_refused(enum document_format format, const char *text, const char *message);
 void assert_refused_bytes(enum document_format format, const char *text, size_t length, const char *message);
+/* Read, or refused with a place in the text. */
+void assert_answered(enum document_format format, const char *text, size_t length);
 
 /* The node that keys, or the indexes of lists, lead to: "a/0/b". */
 struct node *find_node(struct node *root, const char *path);
@@ -23,6 +25,8 @@ bool is_same(const struct node *left, const struct node *right);
 
 /* A text of `count` times the same, between a beginning and an end; the caller frees it. */
 char *repeat(const char *before, const char *what, size_t count, const char *after);
+/* So many brackets open behind `before`, and as many close behind `inside`; the caller frees it. */
+char *nest(const char *before, const char *open, size_t depth, const char *inside, const char *close);
 /* Processor time of the process so far, in seconds. */
 double seconds_used(void);
 

@@ -11,19 +11,12 @@ static const enum document_format both[] = { DOCUMENT_YAML, DOCUMENT_JSON };
 
 /* ---- depth ---------------------------------------------------------------------------------------------- */
 
-static char *nest(const char *open, const char *inside, const char *close, size_t depth)
-{
-        char *before = repeat("", open, depth, inside), *text = repeat(before, close, depth, "");
-
-        free(before);
-        return text;
-}
-
 /* 64 levels are read, the 65th is refused where it begins. */
 static void assert_depth(enum document_format format, const char *open, const char *inside, const char *close,
                          unsigned line, unsigned column)
 {
-        char *deep = nest(open, inside, close, 64), *deeper = nest(open, inside, close, 65), message[64];
+        char *deep = nest("", open, 64, inside, close), *deeper = nest("", open, 65, inside, close),
+             message[64];
 
         snprintf(message, sizeof(message), "f:%u:%u: nested deeper than 64 levels", line, column);
         node_free(parse(format, deep));
@@ -72,7 +65,8 @@ static void mixed_values_go_64_levels_deep(void **state)
 {
         (void)state;
         for (size_t i = 0; i < 2; i++) {
-                char *deep = nest("[{\"a\":", "1", "}]", 32), *deeper = nest("[{\"a\":", "[]", "}]", 32);
+                char *deep = nest("", "[{\"a\":", 32, "1", "}]"),
+                     *deeper = nest("", "[{\"a\":", 32, "[]", "}]");
 
                 node_free(parse(both[i], deep));
                 assert_refused(both[i], deeper, "f:1:193: nested deeper than 64 levels");
@@ -84,11 +78,11 @@ static void mixed_values_go_64_levels_deep(void **state)
 /* What an alias leads to counts from where the alias stands. */
 static void aliases_go_64_levels_deep(void **state)
 {
-        char *inside = nest("[", "1", "]", 40), *text = NULL, *outside[2];
+        char *inside = nest("", "[", 40, "1", "]"), *text = NULL, *outside[2];
 
         (void)state;
         for (size_t i = 0; i < 2; i++) {
-                char *around = nest("[", "*x", "]", 23 + i);
+                char *around = nest("", "[", 23 + i, "*x", "]");
 
                 assert_true(asprintf(&outside[i], "a: &x %s\nb: %s\n", inside, around) > 0);
                 free(around);
@@ -280,27 +274,6 @@ static const char rich_yaml[] = "# yaml-language-server: $schema=x\r\n%YAML 1.1\
 static const char rich_json[] = "{\"a\": [1, -2.5e+3, null, true, false, \"q\\u00e9\\n\\\"\"],\r\n"
                                 " \"b\\ud83d\\ude00\": {\"k\": {}, \"l\": [[], [{}]]},\n"
                                 "\t\"\xe2\x82\xac\": \"\xf0\x9f\x98\x80\", \"d\": 9223372036854775807}\n";
-
-/* Read, or refused with a place in the text. */
-static void assert_answered(enum document_format format, const char *text, size_t length)
-{
-        struct node untouched, *root = &untouched;
-        abatis_error err = { .message = "" };
-        unsigned line, column;
-        int r = parse_bytes(format, text, length, &root, &err);
-
-        if (!r) {
-                node_free(root);
-                return;
-        }
-        assert_ptr_equal(root, &untouched);
-        assert_int_equal(r, ABATIS_E_INVALID);
-        assert_int_equal(err.code, r);
-        if (sscanf(err.message, "f:%u:%u: ", &line, &column) != 2 || !line || !column || line > length + 1 ||
-            column > length + 1)
-                fail_msg("no place in '%s'", err.message);
-        assert_int_equal(parse_bytes(format, text, length, &root, NULL), r);
-}
 
 static void a_document_may_end_at_every_byte(void **state)
 {
