@@ -89,6 +89,22 @@ void set(abatis_policy *policy, const char *key, const char *value)
                 fail_msg("%s=%s: %s", key, value, err.message);
 }
 
+void assert_set_fails(abatis_policy *policy, const char *key, const char *value, const char *named)
+{
+        size_t rules = policy->rule_count;
+        abatis_error err = { 0 };
+        int r = abatis_policy_set(policy, key, value, &err);
+
+        if (r >= 0)
+                fail_msg("%s=%s was accepted", key, value);
+        assert_int_equal(err.code, r);
+        if (!strstr(err.message, named))
+                fail_msg("%s=%s: '%s' does not say '%s'", key, value, err.message, named);
+        assert_int_equal(abatis_policy_set(policy, key, value, NULL), r);
+        if (policy->rule_count != rules)
+                fail_msg("%s=%s failed and left a rule behind", key, value);
+}
+
 const struct rule *rule_for(const abatis_policy *policy, enum rule_kind kind, const char *path)
 {
         for (size_t i = 0; i < policy->rule_count; i++)

@@ -20,6 +20,8 @@ int refused_policy(const char *preset, const char *workspace, const char *data, 
 extern char refused_message[1024];
 
 void set(abatis_policy *policy, const char *key, const char *value);
+/* Refused, with and without a place for the message, which has `named` in it; no rule is left behind. */
+void assert_set_fails(abatis_policy *policy, const char *key, const char *value, const char *named);
 
 /* The rule of this kind that was written for exactly this path, or NULL. */
 const struct rule *rule_for(const abatis_policy *policy, enum rule_kind kind, const char *path);
