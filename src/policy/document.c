@@ -2,16 +2,17 @@
 #define _GNU_SOURCE
 #include "policy/document.h"
 
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/error.h"
 #include "base/text.h"
 
-/* A map with more items is looked up by hash: a hostile file must not cost the square of its size. */
+/* A map with more items is looked up in a balanced tree: a hostile file must not cost the square of its size, and keys
+ * can be made to meet in one place of a table, but not to unbalance this. */
 enum { INDEX_FROM = 16 };
 
 const char *node_kind_name(enum node_kind kind)
@@ -85,6 +86,11 @@ struct node *node_new(struct source *source, enum node_kind kind, unsigned line,
         return node;
 }
 
+static void keep(void *item)
+{
+        (void)item; /* the tree does not own it */
+}
+
 /* As deep as the parsers go, which is no further than DOCUMENT_DEPTH_MAX. */
 void node_free(struct node *node)
 {
@@ -93,7 +99,7 @@ void node_free(struct node *node)
         for (size_t i = 0; i < node->count; i++)
                 node_free(node->items[i]);
         free(node->items);
-        free(node->index);
+        tdestroy(node->index, keep);
         free(node->key);
         free(node->text);
         free(node);
@@ -126,61 +132,28 @@ int list_add(struct source *source, struct node *list, struct node *item)
         return 0;
 }
 
-/* Begins with random bytes that the kernel gave this process: nobody can make a file whose keys all meet in one place,
- * which would cost the square after all. */
-static size_t hash(const char *key)
+static int compare_keys(const void *left, const void *right)
 {
-        const void *random = (const void *)getauxval(AT_RANDOM);
-        uint64_t value = 14695981039346656037ull;
-
-        if (random)
-                memcpy(&value, random, sizeof(value));
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every item of a map has a key */
-        for (; *key; key++)
-                value = (value ^ (unsigned char)*key) * 1099511628211ull;
-        return (size_t)(value ^ value >> 32);
+        return strcmp(((const struct node *)left)->key, ((const struct node *)right)->key);
 }
 
-static void index_item(struct node *map, size_t item)
-{
-        size_t at = hash(map->items[item]->key);
-
-        while (map->index[at % map->index_size])
-                at++;
-        map->index[at % map->index_size] = (uint32_t)item + 1;
-}
-
-/* Keeps at least half of the index empty. */
 static int index_last(struct source *source, struct node *map)
 {
         if (map->count < INDEX_FROM)
                 return 0;
-        if (2 * map->count > map->index_size) {
-                size_t size = 4 * map->count;
-                uint32_t *index = calloc(size, sizeof(*index));
-
-                if (!index)
+        for (size_t i = map->index ? map->count - 1 : 0; i < map->count; i++)
+                if (!tsearch(map->items[i], &map->index, compare_keys))
                         return error_memory(source->err);
-                free(map->index);
-                map->index = index;
-                map->index_size = size;
-                for (size_t i = 0; i + 1 < map->count; i++)
-                        index_item(map, i);
-        }
-        index_item(map, map->count - 1);
         return 0;
 }
 
 struct node *node_find(const struct node *map, const char *key)
 {
         if (map->index) {
-                for (size_t at = hash(key); map->index[at % map->index_size]; at++) {
-                        struct node *item = map->items[map->index[at % map->index_size] - 1];
+                const struct node wanted = { .key = (char *)key };
+                struct node *const *found = tfind(&wanted, &map->index, compare_keys);
 
-                        if (!strcmp(item->key, key))
-                                return item;
-                }
-                return NULL;
+                return found ? *found : NULL;
         }
         for (size_t i = 0; i < map->count; i++)
                 if (!strcmp(map->items[i]->key, key))

@@ -43,8 +43,7 @@ struct node {
         char *text;          /* owned: of a string or a time; never with a NUL in it */
         struct node **items; /* owned: of a list or a map, in their order */
         size_t count, capacity;
-        uint32_t *index; /* owned: of a large map, by hash of the key; item + 1, or 0 */
-        size_t index_size;
+        void *index; /* owned: of a large map, the items by their keys; see tsearch(3) */
 };
 
 /* Reads the whole text. `name` is how errors call the file. */

@@ -28,12 +28,14 @@ void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *string);
 char *__real_strndup(const char *string, size_t length);
 char *__real_realpath(const char *path, char *resolved);
+void *__real_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
 int __real_vasprintf(char **out, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *string);
 char *__wrap_strndup(const char *string, size_t length);
 char *__wrap_realpath(const char *path, char *resolved);
+void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, const void *));
 int __wrap_vasprintf(char **out, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -65,6 +67,11 @@ char *__wrap_strndup(const char *string, size_t length)
 char *__wrap_realpath(const char *path, char *resolved)
 {
         return !resolved && is_refused() ? NULL : __real_realpath(path, resolved);
+}
+
+void *__wrap_tsearch(const void *key, void **root, int (*compare)(const void *, const void *))
+{
+        return is_refused() ? NULL : __real_tsearch(key, root, compare);
 }
 
 int __wrap_vasprintf(char **out, const char *format, va_list arguments)

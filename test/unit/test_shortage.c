@@ -106,7 +106,7 @@ static void every_format_is_read_whole_or_memory_is_short(void **state)
         assert_survives(read_table, 30);
 }
 
-/* Anchors, and a map that is looked up by hash. */
+/* Anchors, and a map that has an index. */
 static int read_tree(char **out, abatis_error *err)
 {
         static const char text[] =
