@@ -80,6 +80,20 @@ int error_os(abatis_error *err, int os_errno, const char *format, ...)
         return ABATIS_E_SYSTEM;
 }
 
+int error_within(abatis_error *err, const abatis_error *below, const char *format, ...)
+{
+        abatis_error above;
+        va_list arguments;
+
+        va_start(arguments, format);
+        format_message(&above, below->code, 0, format, arguments);
+        va_end(arguments);
+        error_set(err, below->code, "%s: %s", above.message, below->message);
+        if (err)
+                err->os_errno = below->os_errno;
+        return below->code;
+}
+
 int error_memory(abatis_error *err)
 {
         return error_set(err, ABATIS_E_MEMORY, "out of memory");

@@ -7,6 +7,9 @@
 int error_set(abatis_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Appends what errno means; the code is ABATIS_E_SYSTEM. */
 int error_os(abatis_error *err, int os_errno, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Says what went on before what went wrong below, whose code and errno stay: "WHAT WENT ON: BELOW". */
+int error_within(abatis_error *err, const abatis_error *below, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
 int error_memory(abatis_error *err);
 
 #endif

@@ -304,7 +304,7 @@ static int need_interpreter(abatis_policy *policy, const struct executable *exec
                 if (!r && program)
                         r = need(policy, STARTABLE_INTERPRETER, program, user, &below);
         }
-        return r < 0 ? error_set(err, r, "'%s' needs another file to start: %s", user, below.message) : 0;
+        return r < 0 ? error_within(err, &below, "'%s' needs another file to start", user) : 0;
 }
 
 /* Adds what the startable at `index` needs; this moves the list. */
@@ -497,10 +497,9 @@ int commands_resolve(abatis_policy *policy, abatis_error *err)
         if (r == ABATIS_E_MEMORY)
                 return error_memory(err);
         /* A list that cannot be understood is a wrong policy, also if what it names is missing. */
-        error_set(err, r == ABATIS_E_SYSTEM ? r : ABATIS_E_INVALID, "%s: %s", origin, below.message);
-        if (err)
-                err->os_errno = below.os_errno;
-        return r == ABATIS_E_SYSTEM ? r : ABATIS_E_INVALID;
+        if (r != ABATIS_E_SYSTEM)
+                below.code = ABATIS_E_INVALID;
+        return error_within(err, &below, "%s", origin);
 }
 
 void commands_done(abatis_policy *policy)

@@ -14,14 +14,11 @@
 
 enum { BASES_DEPTH_MAX = 16 };
 
-int entry_error(const struct layer *layer, const struct entry *entry, int code, const char *message,
+int entry_error(const struct layer *layer, const struct entry *entry, const abatis_error *below,
                 abatis_error *err)
 {
-        document_error(err, layer->name, entry->line, entry->column, "%s: %s", keys[entry->key].name,
-                       message);
-        if (err)
-                err->code = code;
-        return code;
+        return error_within(err, below, "%s:%u:%u: %s", layer->name, entry->line, entry->column,
+                            keys[entry->key].name);
 }
 
 /* ---- one layer ------------------------------------------------------------------------------------------ */
@@ -221,7 +218,7 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
                 r = policy_apply(policy, &setting, &below);
                 break;
         }
-        return r < 0 ? entry_error(layer, entry, r, below.message, err) : 0;
+        return r < 0 ? entry_error(layer, entry, &below, err) : 0;
 }
 
 int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
@@ -367,21 +364,24 @@ struct naming {
         const struct entry *entry;
 };
 
-static int fail_base(const struct naming *naming, int code, const char *message, abatis_error *err)
+static int fail_base(const struct naming *naming, const abatis_error *below, abatis_error *err)
 {
         if (naming->entry)
-                return entry_error(naming->layer, naming->entry, code, message, err);
-        return error_set(err, code, "%s", message);
+                return entry_error(naming->layer, naming->entry, below, err);
+        if (err)
+                *err = *below;
+        return below->code;
 }
 
 static int fail_unknown_base(const struct naming *naming, const char *name, abatis_error *err)
 {
-        char hint[512], message[800];
+        abatis_error below;
+        char hint[512];
 
         explain_unknown(name, preset_names, hint, sizeof(hint));
-        snprintf(message, sizeof(message),
-                 "there is no preset or profile '%s'; %s, and 'abatis profile list'", name, hint);
-        return fail_base(naming, ABATIS_E_INVALID, message, err);
+        error_set(&below, ABATIS_E_INVALID,
+                  "there is no preset or profile '%s'; %s, and 'abatis profile list'", name, hint);
+        return fail_base(naming, &below, err);
 }
 
 static int compose_base(abatis_policy *policy, const char *name, const struct naming *naming,
@@ -397,11 +397,13 @@ static int compose_base(abatis_policy *policy, const char *name, const struct na
 
         if (preset_exists(name)) {
                 r = preset_apply(policy, name, basing->options, &below);
-                return r < 0 ? fail_base(naming, r, below.message, err) : 0;
+                return r < 0 ? fail_base(naming, &below, err) : 0;
         }
         for (const struct chain *at = chain; at; at = at->above)
-                if (++depth > BASES_DEPTH_MAX || !strcmp(at->name, name))
-                        return fail_base(naming, ABATIS_E_INVALID, "a profile cannot extend itself", err);
+                if (++depth > BASES_DEPTH_MAX || !strcmp(at->name, name)) {
+                        error_set(&below, ABATIS_E_INVALID, "a profile cannot extend itself");
+                        return fail_base(naming, &below, err);
+                }
         r = profile_load(name, basing->is_for_ceiling, &layer, err);
         if (r < 0)
                 return r;
@@ -483,10 +485,14 @@ static void prefer_account_home(abatis_policy *ceiling)
 /* A name is what the user's PATH leads to. */
 static int check_ceiling_commands(const struct layer *layer, abatis_error *err)
 {
+        abatis_error below;
+
         for (size_t i = 0; i < layer->count; i++)
-                if (layer->entries[i].key == KEY_COMMANDS && *layer->entries[i].value != '/')
-                        return entry_error(layer, &layer->entries[i], ABATIS_E_INVALID,
-                                           "a ceiling lists programs by their absolute paths", err);
+                if (layer->entries[i].key == KEY_COMMANDS && *layer->entries[i].value != '/') {
+                        error_set(&below, ABATIS_E_INVALID,
+                                  "a ceiling lists programs by their absolute paths");
+                        return entry_error(layer, &layer->entries[i], &below, err);
+                }
         return 0;
 }
 

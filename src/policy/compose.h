@@ -33,7 +33,7 @@ struct manner {
 int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
                   abatis_error *err);
 /* "FILE:LINE:COLUMN: KEY: " before what went wrong. */
-int entry_error(const struct layer *layer, const struct entry *entry, int code, const char *message,
+int entry_error(const struct layer *layer, const struct entry *entry, const abatis_error *below,
                 abatis_error *err);
 
 struct files;

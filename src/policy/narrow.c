@@ -15,12 +15,12 @@ enum { ENTRIES_MAX = 1000 };
 
 static int refuse(const struct layer *layer, const struct entry *entry, const char *why, abatis_error *err)
 {
-        char message[512];
+        abatis_error below;
 
-        snprintf(message, sizeof(message),
-                 "'%s' %s; a project's file may only narrow: read it, then run 'abatis trust' to allow it",
-                 entry->value, why);
-        return entry_error(layer, entry, ABATIS_E_INVALID, message, err);
+        error_set(&below, ABATIS_E_INVALID,
+                  "'%s' %s; a project's file may only narrow: read it, then run 'abatis trust' to allow it",
+                  entry->value, why);
+        return entry_error(layer, entry, &below, err);
 }
 
 static abatis_access access_of(enum key_id key)
@@ -81,7 +81,7 @@ static int check_tree(const abatis_policy *policy, const struct layer *layer, co
         int r = expand_path(policy, entry, &meaning, &text, &below);
 
         if (r < 0)
-                return entry_error(layer, entry, r, below.message, err);
+                return entry_error(layer, entry, &below, err);
         switch (meaning) {
         case MEANS_PATH:
                 r = check_path(policy, entry->key, text, &is_allowed, &below);
@@ -101,7 +101,7 @@ static int check_tree(const abatis_policy *policy, const struct layer *layer, co
                 break;
         }
         if (r < 0)
-                return entry_error(layer, entry, r, below.message, err);
+                return entry_error(layer, entry, &below, err);
         return is_allowed ? 0 : refuse(layer, entry, "is not allowed without it", err);
 }
 
@@ -131,9 +131,9 @@ static int check_item(const abatis_policy *policy, const struct layer *layer, co
         } else if (!r)
                 is_allowed = is_listed(list, value);
         if (r == ABATIS_E_NOT_FOUND || r == ABATIS_E_NOT_EXECUTABLE)
-                r = ABATIS_E_INVALID; /* of the file, not of the command */
+                below.code = ABATIS_E_INVALID; /* of the file, not of the command */
         if (r < 0)
-                return entry_error(layer, entry, r, below.message, err);
+                return entry_error(layer, entry, &below, err);
         return is_allowed ? 0 : refuse(layer, entry, "would allow more", err);
 }
 
@@ -216,9 +216,12 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
 
 int narrow_check(const abatis_policy *policy, const struct layer *layer, abatis_error *err)
 {
-        if (layer->count > ENTRIES_MAX)
-                return entry_error(layer, &layer->entries[ENTRIES_MAX], ABATIS_E_INVALID,
-                                   "more than 1000 entries in a project's file", err);
+        abatis_error below;
+
+        if (layer->count > ENTRIES_MAX) {
+                error_set(&below, ABATIS_E_INVALID, "more than %d entries in a project's file", ENTRIES_MAX);
+                return entry_error(layer, &layer->entries[ENTRIES_MAX], &below, err);
+        }
         /* An empty list of programs means all of them. */
         if (layer->has[KEY_COMMANDS] && policy->commands.count) {
                 bool has_any = false;

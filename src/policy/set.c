@@ -310,10 +310,5 @@ int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
                 setting.origin = keys[id].name;
                 r = policy_apply(policy, &setting, &below);
         }
-        if (!r)
-                return 0;
-        error_set(err, r, "%s: %s", key, below.message);
-        if (err)
-                err->os_errno = below.os_errno;
-        return r;
+        return r < 0 ? error_within(err, &below, "%s", key) : 0;
 }

@@ -1,5 +1,6 @@
 /* test_files.c: which policy files are found and read, and which are refused for what they are. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,28 @@ static void what_is_wrong_with_a_file_is_said(void **state)
                               at("home/.config/abatis/profiles/p.yaml")));
 }
 
+/* Whoever is told that a path cannot be resolved is also told why, in a number. */
+static void what_the_system_refuses_keeps_its_errno(void **state)
+{
+        abatis_policy *policy = NULL;
+        abatis_error err;
+
+        (void)state;
+        make_link("loop", "loop");
+        make_file("given.yaml", format("version: 1\nfilesystem: {deny: ['%s']}\n", at("loop")));
+        assert_int_equal(make_policy(at("given.yaml"), 0, &policy, &err), ABATIS_E_SYSTEM);
+        assert_int_equal(err.code, ABATIS_E_SYSTEM);
+        assert_int_equal(err.os_errno, ELOOP);
+        assert_non_null(strstr(err.message, format("%s:2:21: filesystem.deny: ", at("given.yaml"))));
+        /* and while it is asked whether a project's file only narrows */
+        make_file("ws/.abatis.yaml", format("filesystem: {read: ['%s']}\n", at("loop")));
+        assert_int_equal(make_policy(NULL, ABATIS_LAYER_PROJECT, &policy, &err), ABATIS_E_SYSTEM);
+        assert_int_equal(err.os_errno, ELOOP);
+        assert_non_null(strstr(err.message, "/.abatis.yaml:1:21: filesystem.read: "));
+        assert_int_equal(make_policy(NULL, ABATIS_LAYER_PROJECT, &policy, NULL), ABATIS_E_SYSTEM);
+        assert_null(policy);
+}
+
 /* ---- the project's -------------------------------------------------------------------------------------- */
 
 static void assert_project(const char *workspace, const char *wanted)
@@ -280,6 +303,7 @@ int main(void)
                 COMPOSITION_TEST(a_link_is_followed_for_the_user_and_not_for_a_project),
                 COMPOSITION_TEST(files_count_where_they_are_asked_for),
                 COMPOSITION_TEST(what_is_wrong_with_a_file_is_said),
+                COMPOSITION_TEST(what_the_system_refuses_keeps_its_errno),
                 COMPOSITION_TEST(the_nearest_file_of_the_repository_counts),
                 COMPOSITION_TEST(a_repository_ends_the_search),
                 COMPOSITION_TEST(without_a_repository_only_the_workspace_counts),

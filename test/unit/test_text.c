@@ -326,6 +326,24 @@ static void an_error_holds_code_message_and_errno(void **state)
         assert_true(*err.message);
 }
 
+static void an_error_from_below_keeps_its_code_and_errno(void **state)
+{
+        abatis_error err, below;
+
+        (void)state;
+        error_os(&below, ELOOP, "resolve '%s'", "/x");
+        assert_int_equal(error_within(&err, &below, "%s:%d", "file", 7), ABATIS_E_SYSTEM);
+        assert_int_equal(err.code, ABATIS_E_SYSTEM);
+        assert_int_equal(err.os_errno, ELOOP);
+        assert_string_equal(err.message, "file:7: resolve '/x': Too many levels of symbolic links");
+        error_set(&below, ABATIS_E_NOT_FOUND, "no");
+        assert_int_equal(error_within(&err, &below, "a\nb"), ABATIS_E_NOT_FOUND);
+        assert_int_equal(err.code, ABATIS_E_NOT_FOUND);
+        assert_int_equal(err.os_errno, 0);
+        assert_string_equal(err.message, "a\\x0ab: no");
+        assert_int_equal(error_within(NULL, &below, "x"), ABATIS_E_NOT_FOUND);
+}
+
 static void an_error_struct_may_be_null(void **state)
 {
         (void)state;
@@ -429,6 +447,7 @@ int main(void)
                 cmocka_unit_test(base64_matches_the_vectors_of_rfc_4648),
                 cmocka_unit_test(base64_brings_every_byte_back),
                 cmocka_unit_test(an_error_holds_code_message_and_errno),
+                cmocka_unit_test(an_error_from_below_keeps_its_code_and_errno),
                 cmocka_unit_test(an_error_struct_may_be_null),
                 cmocka_unit_test(a_message_is_one_printable_line_whatever_a_path_holds),
                 cmocka_unit_test(a_message_carries_no_c1_control_character),
