@@ -215,6 +215,14 @@ int strings_add(struct strings *strings, const char *item, abatis_error *err)
         return 0;
 }
 
+bool strings_has(const struct strings *strings, const char *item)
+{
+        for (size_t i = 0; i < strings->count; i++)
+                if (!strcmp(strings->items[i], item))
+                        return true;
+        return false;
+}
+
 void strings_done(struct strings *strings)
 {
         for (size_t i = 0; i < strings->count; i++)

@@ -46,6 +46,7 @@ struct strings {
 };
 
 int strings_add(struct strings *strings, const char *item, abatis_error *err);
+bool strings_has(const struct strings *strings, const char *item);
 void strings_done(struct strings *strings);
 
 #endif

@@ -171,20 +171,12 @@ static int cut_network(abatis_policy *policy, const abatis_policy *ceiling, abat
         return 0;
 }
 
-static bool is_listed(const struct strings *list, const char *value)
-{
-        for (size_t i = 0; i < list->count; i++)
-                if (!strcmp(list->items[i], value))
-                        return true;
-        return false;
-}
-
 /* A variable that is passed by name must be on the ceiling's list; where that passes all, it must not look secret. */
 static bool may_have(const abatis_policy *ceiling, enum key_id key, const char *item)
 {
         if (key != KEY_PASS)
-                return is_listed(policy_list((abatis_policy *)ceiling, key), item);
-        return strchr(item, '=') || is_listed(&ceiling->environment, item) ||
+                return strings_has(policy_list((abatis_policy *)ceiling, key), item);
+        return strchr(item, '=') || strings_has(&ceiling->environment, item) ||
                (!ceiling->passes_named_only && !environment_is_secret(item, strlen(item)));
 }
 
@@ -302,7 +294,7 @@ static int add_holes(abatis_policy *policy, const abatis_policy *ceiling, abatis
                         r = policy_add_copy(policy, rule, ceiling_origin, err);
         }
         for (size_t i = 0; i < masks->count && !r; i++)
-                if (!is_listed(&policy->environment_denied, masks->items[i]))
+                if (!strings_has(&policy->environment_denied, masks->items[i]))
                         r = strings_add(&policy->environment_denied, masks->items[i], err);
         return r;
 }

@@ -1,7 +1,9 @@
-/* keys.c: the keys of a policy, and which of them somebody may have meant. */
+/* keys.c: the keys of a policy, by their names and types. */
 #include "policy/keys.h"
 
 #include <string.h>
+
+#include "base/units.h"
 
 const struct key keys[KEY_COUNT] = {
         [KEY_VERSION] = { "version", TYPE_VERSION, "The version of this format: 1." },
@@ -60,4 +62,13 @@ size_t key_section_length(const struct key *key)
         const char *leaf = key_leaf(key);
 
         return leaf == key->name ? 0 : (size_t)(leaf - key->name) - 1;
+}
+
+int key_parse_limit(enum key_id key, const char *text, uint64_t *out, abatis_error *err)
+{
+        if (keys[key].type == TYPE_DURATION)
+                return units_parse_duration(text, out, err);
+        if (keys[key].type == TYPE_SIZE)
+                return units_parse_size(text, out, err);
+        return units_parse_count(text, out, err);
 }

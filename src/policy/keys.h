@@ -3,6 +3,9 @@
 #define POLICY_KEYS_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "abatis.h"
 
 enum key_id {
         KEY_VERSION,
@@ -67,5 +70,8 @@ enum key_id key_find(const char *name, size_t length);
 size_t key_section_length(const struct key *key);
 /* The part after the section. */
 const char *key_leaf(const struct key *key);
+
+/* The number behind the text of a limit, in bytes, milliseconds or as it is. */
+int key_parse_limit(enum key_id key, const char *text, uint64_t *out, abatis_error *err);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/own.h"
-#include "base/units.h"
 #include "policy/policy.h"
 
 /* While one document is read. */
@@ -226,7 +225,6 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
         const char *text = node->text;
         abatis_error below;
         uint64_t value;
-        int r;
 
         if (node->kind == NODE_INTEGER && type != TYPE_DURATION) {
                 snprintf(number, sizeof(number), "%" PRId64, node->integer);
@@ -236,10 +234,7 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
                                keys[key].name, node->integer, node->integer);
         else if (node->kind != NODE_STRING || type == TYPE_NUMBER)
                 return wrong_type(reading, key, node, wanted);
-        r = type == TYPE_SIZE       ? units_parse_size(text, &value, &below)
-            : type == TYPE_DURATION ? units_parse_duration(text, &value, &below)
-                                    : units_parse_count(text, &value, &below);
-        if (r < 0)
+        if (key_parse_limit(key, text, &value, &below) < 0)
                 return fail_at(reading, node, "%s: %s", keys[key].name, below.message);
         /* Printed without quotes, zeros before a number would be read as part of it once and left out once. */
         return layer_add(reading->layer, key, text + strspn(text, "0"), node, reading->err);

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/own.h"
-#include "base/units.h"
 #include "policy/compose.h"
 
 /* A plan costs the square of what it holds, and nobody asked for this one. */
@@ -105,14 +104,6 @@ static int check_tree(const abatis_policy *policy, const struct layer *layer, co
         return is_allowed ? 0 : refuse(layer, entry, "is not allowed without it", err);
 }
 
-static bool is_listed(const struct strings *list, const char *value)
-{
-        for (size_t i = 0; i < list->count; i++)
-                if (!strcmp(list->items[i], value))
-                        return true;
-        return false;
-}
-
 /* A program or a socket. What is on a list of programs may start, wherever it lies; without a list, what lies where it
  * may be executed. */
 static int check_item(const abatis_policy *policy, const struct layer *layer, const struct entry *entry,
@@ -129,7 +120,7 @@ static int check_item(const abatis_policy *policy, const struct layer *layer, co
                 if (!r)
                         r = check_path(policy, KEY_EXECUTE, path, &is_allowed, &below);
         } else if (!r)
-                is_allowed = is_listed(list, value);
+                is_allowed = strings_has(list, value);
         if (r == ABATIS_E_NOT_FOUND || r == ABATIS_E_NOT_EXECUTABLE)
                 below.code = ABATIS_E_INVALID; /* of the file, not of the command */
         if (r < 0)
@@ -140,16 +131,13 @@ static int check_item(const abatis_policy *policy, const struct layer *layer, co
 static bool is_below_limit(const abatis_policy *policy, const struct entry *entry)
 {
         uint64_t now = policy->limits[key_limit(entry->key)], wanted = 0;
-        int r = keys[entry->key].type == TYPE_SIZE       ? units_parse_size(entry->value, &wanted, NULL)
-                : keys[entry->key].type == TYPE_DURATION ? units_parse_duration(entry->value, &wanted, NULL)
-                                                         : units_parse_count(entry->value, &wanted, NULL);
 
-        return !r && (!now || wanted <= now);
+        return !key_parse_limit(entry->key, entry->value, &wanted, NULL) && (!now || wanted <= now);
 }
 
 static bool is_passed_already(const abatis_policy *policy, const char *name)
 {
-        if (is_listed(&policy->environment, name) || !strcmp(name, "none"))
+        if (strings_has(&policy->environment, name) || !strcmp(name, "none"))
                 return true;
         return !policy->passes_named_only && !environment_is_secret(name, strlen(name));
 }
@@ -170,10 +158,10 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 is_narrower = network_is_within(mode, policy->network);
                 break;
         case KEY_CONNECT:
-                is_narrower = policy->network == NETWORK_ALLOW || is_listed(&policy->connect, entry->value);
+                is_narrower = policy->network == NETWORK_ALLOW || strings_has(&policy->connect, entry->value);
                 break;
         case KEY_BIND:
-                is_narrower = policy->network == NETWORK_ALLOW || is_listed(&policy->bind, entry->value);
+                is_narrower = policy->network == NETWORK_ALLOW || strings_has(&policy->bind, entry->value);
                 break;
         case KEY_UNIX:
         case KEY_COMMANDS:

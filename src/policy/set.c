@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/own.h"
-#include "base/units.h"
 #include "policy/policy.h"
 
 enum rule_kind key_rule_kind(enum key_id key)
@@ -142,17 +141,6 @@ static int set_network(abatis_policy *policy, const char *value, abatis_error *e
         return 0;
 }
 
-static int set_limit(abatis_policy *policy, enum key_id key, const char *value, abatis_error *err)
-{
-        uint64_t *out = &policy->limits[key_limit(key)];
-
-        if (keys[key].type == TYPE_DURATION)
-                return units_parse_duration(value, out, err);
-        if (keys[key].type == TYPE_SIZE)
-                return units_parse_size(value, out, err);
-        return units_parse_count(value, out, err);
-}
-
 static int set_item(abatis_policy *policy, enum key_id key, const char *value, abatis_error *err)
 {
         OWN_FREE char *clean = NULL;
@@ -224,7 +212,8 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
         case KEY_FILE_SIZE:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
-                return set_limit(policy, setting->key, setting->value, err);
+                return key_parse_limit(setting->key, setting->value, &policy->limits[key_limit(setting->key)],
+                                       err);
         case KEY_READ:
         case KEY_WRITE:
         case KEY_EXECUTE:
