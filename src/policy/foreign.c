@@ -102,29 +102,33 @@ static int add(struct foreign_reading *reading, enum key_id key, const char *val
         return layer_add(reading->layer, key, value, place, reading->err);
 }
 
+/* The list below `name`; *out is NULL when there is none. */
+static int find_list(const struct foreign_reading *reading, const struct node *map, const char *name,
+                     bool has_texts_only, const struct node **out)
+{
+        const struct node *list = map ? node_find(map, name) : NULL;
+
+        if (list && list->kind != NODE_LIST)
+                return fail_at(reading, list, "%s takes a list, not %s", name, node_kind_name(list->kind));
+        for (size_t i = 0; list && has_texts_only && i < list->count; i++)
+                if (list->items[i]->kind != NODE_STRING || !*list->items[i]->text)
+                        return fail_at(reading, list->items[i], "%s takes a list of texts", name);
+        *out = list;
+        return 0;
+}
+
 /* A list below `name`, if there is one; each item, a text unless it is a port, goes through `translate`. */
 static int add_texts(struct foreign_reading *reading, const struct node *map, const char *name,
                      enum key_id key,
                      int (*translate)(struct foreign_reading *, enum key_id, const struct node *))
 {
-        const struct node *list = map ? node_find(map, name) : NULL;
+        const struct node *list = NULL;
+        int r = find_list(reading, map, name, key != KEY_BIND, &list);
 
-        if (!list)
-                return 0;
-        if (list->kind != NODE_LIST)
-                return fail_at(reading, list, "%s takes a list, not %s", name, node_kind_name(list->kind));
-        reading->layer->has[key] = true;
-        for (size_t i = 0; i < list->count; i++) {
-                const struct node *item = list->items[i];
-                int r;
-
-                if ((item->kind != NODE_STRING || !*item->text) && key != KEY_BIND)
-                        return fail_at(reading, item, "%s takes a list of texts", name);
-                r = translate(reading, key, item);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        reading->layer->has[key] |= !!list;
+        for (size_t i = 0; list && i < list->count && !r; i++)
+                r = translate(reading, key, list->items[i]);
+        return r;
 }
 
 static int add_as_is(struct foreign_reading *reading, enum key_id key, const struct node *item)
@@ -197,6 +201,17 @@ static int add_number(struct foreign_reading *reading, const struct node *map, c
         return add(reading, key, text, number);
 }
 
+/* Open for what is listed, if anything is. */
+static int add_mode(struct foreign_reading *reading, const struct node *place)
+{
+        const struct layer *layer = reading->layer;
+        bool is_open = false;
+
+        for (size_t i = 0; i < layer->count; i++)
+                is_open |= layer->entries[i].key == KEY_CONNECT || layer->entries[i].key == KEY_BIND;
+        return add(reading, KEY_NETWORK, is_open ? "list" : "deny", place);
+}
+
 /* ---- YAML with a section `sandbox` ---------------------------------------------------------------------- */
 
 static int parse_section(struct foreign_reading *reading, const struct node *root)
@@ -233,13 +248,8 @@ static int parse_section(struct foreign_reading *reading, const struct node *roo
                 r = add_texts(reading, network, "connect", KEY_CONNECT, add_host);
         if (!r)
                 r = add_texts(reading, network, "bind", KEY_BIND, add_port);
-        if (!r) {
-                bool is_open = false;
-
-                for (size_t i = 0; i < layer->count; i++)
-                        is_open |= layer->entries[i].key == KEY_CONNECT || layer->entries[i].key == KEY_BIND;
-                r = add(reading, KEY_NETWORK, is_open ? "list" : "deny", network ? network : sandbox);
-        }
+        if (!r)
+                r = add_mode(reading, network ? network : sandbox);
         if (!r)
                 r = add_number(reading, limits, "max_memory_mb", KEY_MEMORY, "MiB");
         if (!r)
@@ -307,29 +317,24 @@ static bool covers(const char *allowed, const char *name)
 }
 
 /* An exception within what is allowed has no words in our format; any other changes nothing. */
-static int check_denied_domains(struct foreign_reading *reading, const struct node *network)
+static int check_denied_domains(const struct foreign_reading *reading, const struct node *network)
 {
-        const struct node *denied = network ? node_find(network, "deniedDomains") : NULL;
-        const struct node *allowed = network ? node_find(network, "allowedDomains") : NULL;
+        const struct node *denied = NULL, *allowed = NULL;
+        int r = find_list(reading, network, "deniedDomains", true, &denied);
 
-        if (denied && denied->kind != NODE_LIST)
-                return fail_at(reading, denied, "deniedDomains takes a list, not %s",
-                               node_kind_name(denied->kind));
-        for (size_t i = 0; denied && i < denied->count; i++) {
-                const struct node *item = denied->items[i];
+        if (!r)
+                r = find_list(reading, network, "allowedDomains", true, &allowed);
+        for (size_t i = 0; denied && allowed && i < denied->count * allowed->count && !r; i++) {
+                const struct node *item = denied->items[i / allowed->count];
+                const char *other = allowed->items[i % allowed->count]->text;
 
-                if (item->kind != NODE_STRING)
-                        return fail_at(reading, item, "deniedDomains takes a list of texts");
-                for (size_t j = 0; allowed && j < allowed->count; j++)
-                        if (covers(allowed->items[j]->text, item->text) ||
-                            covers(item->text, allowed->items[j]->text))
-                                return fail_at(
-                                        reading, item,
-                                        "deniedDomains '%s' is an exception to allowedDomains '%s', which "
-                                        "cannot be enforced; list the domains to allow one by one",
-                                        item->text, allowed->items[j]->text);
+                if (covers(other, item->text) || covers(item->text, other))
+                        r = fail_at(reading, item,
+                                    "deniedDomains '%s' is an exception to allowedDomains '%s', which "
+                                    "cannot be enforced; list the domains to allow one by one",
+                                    item->text, other);
         }
-        return 0;
+        return r;
 }
 
 static int parse_srt(struct foreign_reading *reading, const struct node *root)
@@ -359,14 +364,7 @@ static int parse_srt(struct foreign_reading *reading, const struct node *root)
                 r = add_texts(reading, network, "allowedDomains", KEY_CONNECT, add_domain);
         if (!r)
                 r = check_denied_domains(reading, network);
-        if (!r) {
-                bool is_open = false;
-
-                for (size_t i = 0; i < layer->count; i++)
-                        is_open |= layer->entries[i].key == KEY_CONNECT;
-                r = add(reading, KEY_NETWORK, is_open ? "list" : "deny", network ? network : root);
-        }
-        return r;
+        return r ? r : add_mode(reading, network ? network : root);
 }
 
 int foreign_parse(enum foreign format, const struct node *root, struct layer *layer, abatis_error *err)
