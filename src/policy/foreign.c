@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "policy/layer.h"
 
+/* Each denied domain is compared with each allowed one: a hostile file must not cost the square of its size. */
+enum { DOMAIN_PAIRS_MAX = 1000 * 1000 };
+
 /* While one document is read. */
 struct foreign_reading {
         struct layer *layer;
@@ -324,6 +327,8 @@ static int check_denied_domains(const struct foreign_reading *reading, const str
 
         if (!r)
                 r = find_list(reading, network, "allowedDomains", true, &allowed);
+        if (!r && denied && allowed && denied->count * allowed->count > DOMAIN_PAIRS_MAX)
+                r = fail_at(reading, denied, "too many domains beside so many allowedDomains");
         for (size_t i = 0; denied && allowed && i < denied->count * allowed->count && !r; i++) {
                 const struct node *item = denied->items[i / allowed->count];
                 const char *other = allowed->items[i % allowed->count]->text;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "layers.h"
 #include "policies.h"
 
@@ -279,6 +280,35 @@ static void an_exception_of_srt_is_refused(void **state)
                                              "\"deniedDomains\": [\"a.org\", \"ba.org\", \"*.b.org\"]}}"));
 }
 
+/* So many different domains of each, none of them an exception. */
+static char *many_domains(size_t allowed, size_t denied)
+{
+        struct text text = { 0 };
+        char *whole;
+
+        text_add(&text, "{\"network\": {\"allowedDomains\": [");
+        for (size_t i = 0; i < allowed; i++)
+                text_addf(&text, "%s\"a%zu.org\"", i ? "," : "", i);
+        text_add(&text, "],\n\"deniedDomains\": [");
+        for (size_t i = 0; i < denied; i++)
+                text_addf(&text, "%s\"d%zu.org\"", i ? "," : "", i);
+        text_add(&text, "]}}");
+        assert_int_equal(text_take(&text, &whole, NULL), 0);
+        return whole;
+}
+
+/* Tens of thousands of each would keep whoever clones a repository waiting. */
+static void denied_and_allowed_domains_make_a_million_pairs_at_most(void **state)
+{
+        char *most = many_domains(1000, 1000), *more = many_domains(1001, 1000);
+
+        (void)state;
+        layer_free(read_layer(DOCUMENT_JSON, most));
+        refuses(DOCUMENT_JSON, more, "f:2:18: too many domains beside so many allowedDomains");
+        free(most);
+        free(more);
+}
+
 static void wrong_settings_of_srt_are_refused_at_their_place(void **state)
 {
         (void)state;
@@ -361,6 +391,7 @@ int main(void)
                 cmocka_unit_test(srt_denies_reading_and_allows_writing),
                 cmocka_unit_test(what_srt_leaves_out_is_not_allowed),
                 cmocka_unit_test(an_exception_of_srt_is_refused),
+                cmocka_unit_test(denied_and_allowed_domains_make_a_million_pairs_at_most),
                 cmocka_unit_test(wrong_settings_of_srt_are_refused_at_their_place),
                 POLICY_TEST(converted_files_mean_the_same),
         };
