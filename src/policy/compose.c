@@ -512,22 +512,11 @@ static int compose_ceiling(abatis_policy *policy, const struct layer *layer,
         return r ? r : compose_apply(policy->ceiling, layer, &manner, err);
 }
 
-static bool has_same_rule(const abatis_policy *policy, size_t index)
-{
-        const struct rule *rule = &policy->rules[index];
-
-        for (size_t i = 0; i < index; i++)
-                if (policy->rules[i].kind == rule->kind && !policy->rules[i].glob &&
-                    !strcmp(policy->rules[i].facts.real, rule->facts.real))
-                        return true;
-        return false;
-}
-
 /* A preset knows what to do about the workspace's repository; without one it is protected, or what is written there
  * would run outside with the next git command. */
 static int protect_repository(abatis_policy *policy, abatis_error *err)
 {
-        size_t before = policy->rule_count, kept = before;
+        size_t before = policy->rule_count;
         bool is_writable;
         int r;
 
@@ -535,14 +524,7 @@ static int protect_repository(abatis_policy *policy, abatis_error *err)
         if (policy->preset || !is_writable)
                 return 0;
         r = git_add_rules(policy, GIT_PROTECTED, "git", err);
-        for (size_t i = before; i < policy->rule_count; i++) {
-                if (has_same_rule(policy, i))
-                        rule_done(&policy->rules[i]);
-                else
-                        policy->rules[kept++] = policy->rules[i];
-        }
-        policy->rule_count = kept;
-        policy_changed(policy);
+        policy_drop_repeated(policy, before);
         return r;
 }
 

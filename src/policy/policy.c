@@ -237,6 +237,34 @@ void policy_drop_last_rule(abatis_policy *policy)
         rule_done(&policy->rules[--policy->rule_count]);
 }
 
+/* The same path in the same way, or anywhere in what is denied. A pattern may turn out to be unenforceable. */
+static bool says_as_much(const struct rule *rule, const struct rule *later)
+{
+        if (rule->glob || later->glob || (later->covers_later && !rule->covers_later))
+                return false;
+        if (rule->kind == RULE_DENY && path_is_below(later->facts.real, rule->facts.real))
+                return true;
+        return rule->kind == later->kind && !strcmp(rule->facts.real, later->facts.real);
+}
+
+void policy_drop_repeated(abatis_policy *policy, size_t first)
+{
+        size_t kept = first;
+
+        for (size_t i = first; i < policy->rule_count; i++) {
+                size_t other = 0;
+
+                while (other < kept && !says_as_much(&policy->rules[other], &policy->rules[i]))
+                        other++;
+                if (other < kept)
+                        rule_done(&policy->rules[i]);
+                else
+                        policy->rules[kept++] = policy->rules[i];
+        }
+        policy->rule_count = kept;
+        policy_changed(policy);
+}
+
 const char *policy_intern(abatis_policy *policy, const char *text)
 {
         if (strings_add(&policy->origins, text, NULL) < 0)
@@ -336,11 +364,16 @@ abatis_policy *policy_share(abatis_policy *policy)
 static int deny_control_sockets(abatis_policy *policy, abatis_error *err)
 {
         bool has_unix_sockets = policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW;
+        size_t before;
+        int r;
 
         if (!has_unix_sockets || policy->reaches_control_sockets || policy->denies_control_sockets)
                 return 0;
         policy->denies_control_sockets = true;
-        return preset_deny_control_sockets(policy, err);
+        before = policy->rule_count;
+        r = preset_deny_control_sockets(policy, err);
+        policy_drop_repeated(policy, before);
+        return r;
 }
 
 /* What opens a tree through a link that an earlier command may have planted opens what that command chose. The rules

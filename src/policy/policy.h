@@ -122,6 +122,8 @@ int policy_add_copy(abatis_policy *policy, const struct rule *rule, const char *
 /* A link on the way to the rule's path, out of the workspace, that an earlier command or whoever wrote the code may have
  * planted; or NULL. */
 const char *policy_find_planted(const abatis_policy *policy, const struct rule *rule);
+/* Takes off those of the rules from this one on that add nothing to a rule before them. */
+void policy_drop_repeated(abatis_policy *policy, size_t first);
 /* Takes the last rule off again. */
 void policy_drop_last_rule(abatis_policy *policy);
 /* A copy of the text that lives as long as the policy, or NULL. */

@@ -259,6 +259,49 @@ static void four_hundred_rules_with_odd_names_are_kept_literally(void **state)
         abatis_policy_free(policy);
 }
 
+/* Whether a rule is left of the second key and path, after the first. */
+static bool adds(const char *key, const char *path, const char *later_key, const char *later_path)
+{
+        abatis_policy *policy = new_policy("dev");
+        size_t before;
+        bool is_left;
+
+        set(policy, key, path);
+        before = policy->rule_count;
+        set(policy, later_key, later_path);
+        policy_drop_repeated(policy, before);
+        is_left = policy->rule_count > before;
+        abatis_policy_free(policy);
+        return is_left;
+}
+
+static void a_rule_is_dropped_when_another_says_as_much(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_dir("a/b");
+        make_link("door", "a");
+        assert_false(adds("filesystem.deny", at("a"), "filesystem.deny", at("a")));
+        assert_false(adds("filesystem.deny", at("a"), "filesystem.deny", at("door/b")));
+        assert_false(adds("filesystem.deny", at("a"), "filesystem.protect", at("a/b")));
+        assert_false(adds("filesystem.protect", at("a"), "filesystem.protect", at("door")));
+        assert_true(adds("filesystem.deny", at("a/b"), "filesystem.deny", at("a")));
+        assert_true(adds("filesystem.protect", at("a"), "filesystem.deny", at("a")));
+        assert_true(adds("filesystem.read", at("a"), "filesystem.deny", at("a")));
+        /* What may turn out to be unenforceable says nothing. */
+        assert_true(adds("filesystem.deny_glob", "**/b", "filesystem.protect", at("a/b")));
+        assert_true(adds("filesystem.deny", at("a"), "filesystem.deny_glob", "**/b"));
+        /* Nor does what holds only for what is there now. */
+        policy = new_policy("dev");
+        set(policy, "filesystem.deny", at("a"));
+        policy->rules[policy->rule_count - 1].covers_later = false;
+        set(policy, "filesystem.deny", at("a"));
+        policy_drop_repeated(policy, policy->rule_count - 1);
+        assert_int_equal(count_rules(policy, RULE_DENY), 2);
+        abatis_policy_free(policy);
+}
+
 /* ---- contradictions ------------------------------------------------------------------------------------- */
 
 static void a_policy_that_denies_its_own_workspace_is_refused(void **state)
@@ -359,6 +402,7 @@ int main(void)
                 POLICY_TEST(each_key_lands_where_it_belongs),
                 POLICY_TEST(naming_tmp_as_writable_means_the_real_one),
                 POLICY_TEST(four_hundred_rules_with_odd_names_are_kept_literally),
+                POLICY_TEST(a_rule_is_dropped_when_another_says_as_much),
                 POLICY_TEST(a_policy_that_denies_its_own_workspace_is_refused),
                 POLICY_TEST(a_shared_policy_lives_until_its_last_holder_lets_go),
                 POLICY_TEST(control_sockets_are_denied_when_unix_sockets_are_allowed),
