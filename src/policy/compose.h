@@ -23,15 +23,15 @@ int expand_value(const abatis_policy *policy, const char *value, char **out, aba
 /* The same for the entry of a list of programs or sockets. */
 int expand_item(const abatis_policy *policy, const struct entry *entry, char **out, abatis_error *err);
 
-/* How a layer is put on a policy. */
+/* apply.c: how a layer is put on a policy. */
 struct manner {
         bool is_asked;     /* by the user, not by a preset or profile */
         bool skips_absent; /* written for many machines: what is not on this one is left out */
         bool makes_places; /* a shipped profile's own directories are made */
         bool narrows; /* nobody has vouched for it, and narrow_check() has found that it only takes away */
 };
-int compose_apply(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
-                  abatis_error *err);
+int apply_layer(abatis_policy *policy, const struct layer *layer, const struct manner *manner,
+                abatis_error *err);
 /* "FILE:LINE:COLUMN: KEY: " before what went wrong. */
 int entry_error(const struct layer *layer, const struct entry *entry, const abatis_error *below,
                 abatis_error *err);
