@@ -276,7 +276,7 @@ static bool has_hole(const abatis_policy *policy, const struct rule *hole)
 {
         for (size_t i = 0; i < policy->rule_count; i++)
                 if (policy->rules[i].kind == hole->kind && policy->rules[i].origin == ceiling_origin &&
-                    !strcmp(policy->rules[i].path, hole->path))
+                    !policy->rules[i].glob == !hole->glob && !strcmp(policy->rules[i].path, hole->path))
                         return true;
         return false;
 }

@@ -48,9 +48,10 @@ static int read_text(const char *name, const char *text, struct layer **out, aba
 
 static int try_to_compose(const struct texts *texts, abatis_policy **out, abatis_error *err)
 {
-        const abatis_policy_options options = {
-                .size = sizeof(options), .preset = texts->preset, .workspace = at("ws"), .data = texts->data
-        };
+        const abatis_policy_options options = { .size = sizeof(options),
+                                                .preset = texts->preset,
+                                                .workspace = texts->workspace ? texts->workspace : at("ws"),
+                                                .data = texts->data };
         struct files files = { .is_project_trusted = texts->trusts_project };
         abatis_policy *policy = NULL;
         int r = policy_new_empty(&options, &policy, err);

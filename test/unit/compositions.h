@@ -7,12 +7,13 @@
 /* YAML texts; in errors and origins each layer is called as its member is. */
 struct texts {
         const char *system, *user, *project, *given;
-        const char *preset;  /* as --preset and --profile */
-        const char *data;    /* as --data */
-        bool trusts_project; /* somebody has vouched for it */
+        const char *preset;    /* as --preset and --profile */
+        const char *data;      /* as --data */
+        const char *workspace; /* as --workspace; NULL is `ws` */
+        bool trusts_project;   /* somebody has vouched for it */
 };
 
-/* The finished policy over `ws`; the test fails with the message when it is refused. */
+/* The finished policy; the test fails with the message when it is refused. */
 abatis_policy *compose(const struct texts *texts);
 /* Refused, at once or when the policy is finished, with this message. */
 void assert_composition_refused(const struct texts *texts, const char *message);

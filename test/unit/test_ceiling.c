@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "compositions.h"
+#include "policy/compose.h"
 
 #define composed(...) compose(&(struct texts){ __VA_ARGS__ })
 
@@ -62,6 +63,17 @@ static void trees_of_presets_are_cut(void **state)
         assert_true(may(policy, ABATIS_WRITE, at("ws/out/x")));
         assert_false(may(policy, ABATIS_WRITE, at("ws")));
         abatis_policy_free(policy);
+        /* What may only be read there stays so, and a pattern is no tree. */
+        make_dir("ws/doc");
+        policy = composed(
+                        .system =
+                                "filesystem: {read: ['${workspace}', '${workspace}/doc', /usr], "
+                                "write: ['${workspace}/out'], deny: ['**/*.pem'], protect: ['${workspace}/doc/*']}");
+        assert_true(may(policy, ABATIS_WRITE, at("ws/out/x")));
+        assert_true(may(policy, ABATIS_READ, at("ws/doc/x")));
+        assert_false(may(policy, ABATIS_WRITE, at("ws/doc")));
+        assert_false(may(policy, ABATIS_READ, at("ws/out/x.pem")));
+        abatis_policy_free(policy);
         assert_composition_refused(
                 &(struct texts){ .system = "filesystem: {write: []}" },
                 format("the workspace '%s' (write) is more than /etc/abatis/policy.yaml allows", at("ws")));
@@ -87,6 +99,13 @@ static void trees_that_were_asked_for_are_refused(void **state)
                       format("execute '%s' (given:1)", at("r")));
         assert_beyond(ceiling, format("filesystem: {read: ['%s']}", at("r/link")),
                       format("read '%s' (given:1)", at("r/link")));
+        /* What may be read is not what may be written, nor is what is protected what may be read. */
+        assert_beyond(format("filesystem: {read: ['${workspace}', /usr, '%s'], write: ['${workspace}']}",
+                             at("r")),
+                      format("filesystem: {write: [inherited, '%s']}", at("r")),
+                      format("write '%s' (given:1)", at("r")));
+        assert_beyond(format("filesystem: {read: ['${workspace}', /usr], protect: ['%s']}", at("o")),
+                      format("filesystem: {read: ['%s']}", at("o")), format("read '%s' (given:1)", at("o")));
         assert_beyond(ceiling, "filesystem: {read: [all]}", "read 'all' (given:1)");
         assert_beyond(ceiling, "filesystem: {read: [/]}", "read 'all' (given:1)");
         assert_beyond(ceiling, "filesystem: {execute: [all]}", "execute 'all' (given:1)");
@@ -137,6 +156,26 @@ static void holes_of_the_ceiling_hold(void **state)
         abatis_policy_free(policy);
 }
 
+/* A hole is there already only if it is the same hole. */
+static void holes_of_the_same_path_are_told_apart(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_dir("p");
+        policy = composed(.system = format("filesystem: {protect: ['%s'], deny: ['%s']}", at("p"), at("p")));
+        assert_false(may(policy, ABATIS_READ, at("p/x")));
+        abatis_policy_free(policy);
+        /* As a literal path this has a star in it; as a pattern it is every name. */
+        policy = composed(.system = format("filesystem: {deny: ['%s']}", at("p/*")),
+                          .given = format("filesystem: {deny: [{path: '%s'}]}", at("p/*")));
+        assert_false(may(policy, ABATIS_READ, at("p/x")));
+        abatis_policy_free(policy);
+        policy = composed(.system = format("filesystem: {deny: [{path: '%s'}, '%s']}", at("p/*"), at("p/*")));
+        assert_false(may(policy, ABATIS_READ, at("p/x")));
+        abatis_policy_free(policy);
+}
+
 /* The user can make $HOME anything, but not what /etc/passwd says. */
 static void home_is_what_the_account_has(void **state)
 {
@@ -166,6 +205,54 @@ static void the_hosts_tmp_stays_hidden(void **state)
         assert_flag_beyond("extends: dev", "filesystem.read", shared);
         assert_within(format("extends: dev\nfilesystem: {read: [all, '%s']}", shared),
                       format("filesystem: {read: ['%s']}", shared));
+        rmdir(shared);
+}
+
+/* A ceiling that has no private /tmp does not bring one, and one that has it does not hide the workspace. */
+static void the_private_tmp_is_the_ceilings_where_it_can_be(void **state)
+{
+        static const char with[] = "filesystem: {write: ['${workspace}', '${tmp}']}",
+                          without[] = "filesystem: {write: ['${workspace}']}";
+        abatis_policy *policy;
+
+        (void)state;
+        policy = composed(.system = with, .given = without);
+        assert_true(policy->has_private_tmp);
+        abatis_policy_free(policy);
+        policy = composed(.system = without, .given = with);
+        assert_true(policy->has_private_tmp); /* it is private: nobody else's is opened by it */
+        abatis_policy_free(policy);
+        policy = composed(.system = without, .given = without);
+        assert_false(policy->has_private_tmp);
+        abatis_policy_free(policy);
+        policy = composed(.system = "filesystem: {write: [/tmp, '${tmp}']}", .given = without,
+                          .workspace = "/tmp");
+        assert_false(policy->has_private_tmp);
+        assert_true(may(policy, ABATIS_WRITE, "/tmp/x"));
+        abatis_policy_free(policy);
+}
+
+/* A rule for everything says nothing of what a private /tmp hides. No file can make one, so that it is made here. */
+static void a_rule_for_everything_does_not_show_the_hosts_tmp(void **state)
+{
+        abatis_policy *policy = composed(.given = "extends: dev"),
+                      *ceiling = composed(.given = "extends: dev");
+        char shared[] = "/tmp/abatis-unit.XXXXXX";
+        abatis_error err;
+
+        (void)state;
+        assert_non_null(mkdtemp(shared));
+        assert_int_equal(policy_add_rule(ceiling, RULE_READ, "/", "test", NULL), 0);
+        assert_true(ceiling->has_private_tmp);
+        set(policy, "filesystem.read", "/usr");
+        assert_int_equal(ceiling_apply(policy, ceiling, &err), 0);
+        set(policy, "filesystem.read", shared);
+        assert_int_equal(ceiling_apply(policy, ceiling, &err), ABATIS_E_INVALID);
+        assert_string_equal(err.message, format("read '%s' (filesystem.read) is more than "
+                                                "/etc/abatis/policy.yaml allows",
+                                                shared));
+        abatis_policy_free(policy);
+        abatis_policy_free(ceiling);
         rmdir(shared);
 }
 
@@ -216,6 +303,11 @@ static void exceptions_are_those_of_the_ceiling(void **state)
         assert_beyond("network: {mode: deny}", "network: {bind: [80]}", "network.bind '80' (given:1)");
         assert_beyond("network: {mode: list}", "network: {mode: list, connect: ['a:1']}",
                       "network.connect 'a:1' (given:1)");
+        /* Nor does a list without a mode, or beside an open one, let anything else pass. */
+        assert_beyond("network: {connect: ['a:1']}", "network: {connect: ['a:2']}",
+                      "network.connect 'a:2' (given:1)");
+        assert_beyond("network: {mode: allow, unix: [/a]}", "network: {unix: [/b]}",
+                      "network.unix '/b' (given:1)");
         assert_within("network: {mode: allow}", "network: {mode: list, connect: ['a:1'], bind: [80]}");
         assert_flag_beyond("network: {mode: unix-only}", "network.unix", "/run/docker.sock");
         /* What a profile gives is cut. */
@@ -349,6 +441,13 @@ static void variables_are_those_of_the_ceiling(void **state)
                             "PATH=/bin");
         assert_beyond("environment: {pass: [PATH]}", "environment: {pass: [HOME]}",
                       "environment.pass 'HOME' (given:1)");
+        /* Also what a project that nobody trusts names among what is passed anyway. */
+        abatis_policy_free(
+                composed(.system = "environment: {pass: [PATH]}", .project = "environment: {pass: [PATH]}"));
+        assert_composition_refused(
+                &(struct texts){ .system = "environment: {pass: [PATH]}",
+                                 .project = "environment: {pass: [HOME]}" },
+                "environment.pass 'HOME' (project:1) is more than /etc/abatis/policy.yaml allows");
         assert_beyond("environment: {pass: [PATH]}", "environment: {pass: all}",
                       "environment.pass 'all' (given:1)");
         assert_beyond("environment: {pass: all}", "environment: {pass: [all, MY_TOKEN]}",
@@ -409,8 +508,11 @@ int main(void)
                 COMPOSITION_TEST(trees_that_were_asked_for_are_refused),
                 COMPOSITION_TEST(a_writable_tree_lies_in_every_list),
                 COMPOSITION_TEST(holes_of_the_ceiling_hold),
+                COMPOSITION_TEST(holes_of_the_same_path_are_told_apart),
                 COMPOSITION_TEST(home_is_what_the_account_has),
                 COMPOSITION_TEST(the_hosts_tmp_stays_hidden),
+                COMPOSITION_TEST(the_private_tmp_is_the_ceilings_where_it_can_be),
+                COMPOSITION_TEST(a_rule_for_everything_does_not_show_the_hosts_tmp),
                 COMPOSITION_TEST(the_network_mode_is_cut_or_refused),
                 COMPOSITION_TEST(exceptions_are_those_of_the_ceiling),
                 COMPOSITION_TEST(control_sockets_are_behind_the_ceiling),

@@ -105,12 +105,18 @@ static void the_system_is_as_open_as_it_is(void **state)
 {
         abatis_policy *policy =
                 composed(.user = "extends: strict", .project = "filesystem: {execute: [system]}");
+        const char *last = NULL;
 
         (void)state;
         assert_true(may(policy, ABATIS_EXECUTE, "/usr/bin/true"));
         abatis_policy_free(policy);
         assert_narrower("extends: dev", "filesystem: {read: [system], execute: [system]}");
         assert_wider("extends: []\nfilesystem: {read: [/usr]}", "filesystem: {read: [system]}",
+                     "1:21: filesystem.read: 'system'");
+        /* All of it must be open, not only the last part. */
+        for (const char *const *tree = preset_system_trees; *tree; tree++)
+                last = !access(*tree, F_OK) ? *tree : last;
+        assert_wider(format("extends: []\nfilesystem: {read: ['%s']}", last), "filesystem: {read: [system]}",
                      "1:21: filesystem.read: 'system'");
 }
 
@@ -123,6 +129,7 @@ static void what_cannot_be_read_cannot_be_executed(void **state)
         make_dir("o");
         assert_narrower(user, format("filesystem: {execute: ['%s']}", at("r")));
         assert_narrower(user, "filesystem: {execute: [all]}");
+        assert_wider(user, "filesystem: {read: [all]}", "1:21: filesystem.read: 'all'");
         assert_wider(user, format("filesystem: {execute: ['%s']}", at("o")), "1:24: filesystem.execute:");
 }
 
@@ -172,6 +179,11 @@ static void nothing_of_the_hosts_tmp_is_shown(void **state)
         /* What somebody has shown may be shown. */
         assert_narrower(format("filesystem: {read: [all, '%s']}", shared),
                         format("filesystem: {read: [all, '%s']}", inside));
+        assert_composition_refused_with(
+                &(struct texts){
+                        .user = format("filesystem: {read: [all, '%s'], deny: ['%s']}", shared, inside),
+                        .project = format("filesystem: {read: [all, '%s']}", inside) },
+                "project:1:26: filesystem.read:");
         rmdir(inside);
         rmdir(shared);
 }
@@ -253,6 +265,7 @@ static void no_program_is_added(void **state)
         assert_narrower(user, "process: {commands: [sh]}");
         assert_narrower(user, "process: {commands: [inherited]}");
         assert_narrower("extends: dev", "process: {commands: [sh]}");
+        assert_narrower("extends: dev", "process: {commands: []}");
         assert_wider(user, "process: {commands: [sh, cat]}", "1:26: process.commands: 'cat'");
         assert_wider(user, "process: {commands: [/bin/sh]}", "1:22: process.commands: '/bin/sh'");
         assert_composition_refused(&(struct texts){ .user = user, .project = "process: {commands: []}" },

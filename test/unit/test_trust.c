@@ -190,6 +190,8 @@ static void a_broken_record_is_no_trust(void **state)
         assert_false(is_trusted(at("ws")));
         make_file(path, format("%.64sx%s", text, text + 65));
         assert_false(is_trusted(at("ws")));
+        make_file(path, format("%.63s%c%s", text, text[63] == '0' ? '1' : '0', text + 64));
+        assert_false(is_trusted(at("ws")));
         make_file(path, format("0%s", text));
         assert_false(is_trusted(at("ws")));
         make_file(path, text);
