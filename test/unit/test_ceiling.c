@@ -159,7 +159,7 @@ static void holes_of_the_ceiling_hold(void **state)
 /* A hole is there already only if it is the same hole. */
 static void holes_of_the_same_path_are_told_apart(void **state)
 {
-        abatis_policy *policy;
+        abatis_policy *policy, *ceiling;
 
         (void)state;
         make_dir("p");
@@ -174,6 +174,16 @@ static void holes_of_the_same_path_are_told_apart(void **state)
         policy = composed(.system = format("filesystem: {deny: [{path: '%s'}, '%s']}", at("p/*"), at("p/*")));
         assert_false(may(policy, ABATIS_READ, at("p/x")));
         abatis_policy_free(policy);
+        /* A shipped profile's holds for what is there now; the ceiling's also for what comes later. */
+        policy = composed(.given = format("filesystem: {deny: ['%s']}", at("p")));
+        ceiling = composed(.given = format("filesystem: {deny: ['%s']}", at("p")));
+        for (size_t i = 0; i < policy->rule_count; i++)
+                policy->rules[i].covers_later = false;
+        assert_int_equal(ceiling_apply(policy, ceiling, NULL), 0);
+        assert_int_equal(count_rules(policy, RULE_DENY), 2);
+        assert_true(policy->rules[policy->rule_count - 1].covers_later);
+        abatis_policy_free(policy);
+        abatis_policy_free(ceiling);
 }
 
 /* The user can make $HOME anything, but not what /etc/passwd says. */

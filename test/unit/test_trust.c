@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,6 +235,30 @@ static void the_record_is_not_written_through_a_link(void **state)
         assert_true(is_trusted(at("ws")));
 }
 
+/* Where the disk is full, what was trusted before stays as it was. */
+static void a_record_is_written_whole_or_not_at_all(void **state)
+{
+        struct rlimit before, small;
+        abatis_error err;
+        char *found;
+        int r;
+
+        (void)state;
+        make_file("ws/.abatis.yaml", wide);
+        trust(at("ws"), true, at("ws/.abatis.yaml"));
+        make_file("ws/.abatis.yaml", format("%s# new\n", wide));
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        small = (struct rlimit){ 10, before.rlim_max };
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        r = abatis_trust(at("ws"), 1, &found, &err);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(r, ABATIS_E_SYSTEM);
+        assert_false(is_trusted(at("ws")));
+        make_file("ws/.abatis.yaml", wide);
+        assert_true(is_trusted(at("ws")));
+        assert_non_null(record()); /* and nothing beside it */
+}
+
 /* Somebody has vouched for it, so that it counts like a file of the user's, and no more. */
 static void a_trusted_file_lies_between_the_users_and_the_given(void **state)
 {
@@ -260,6 +285,7 @@ int main(void)
                 COMPOSITION_TEST(a_broken_record_is_no_trust),
                 COMPOSITION_TEST(what_cannot_be_read_cannot_be_trusted),
                 COMPOSITION_TEST(the_record_is_not_written_through_a_link),
+                COMPOSITION_TEST(a_record_is_written_whole_or_not_at_all),
                 COMPOSITION_TEST(a_trusted_file_lies_between_the_users_and_the_given),
         };
 
