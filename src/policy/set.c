@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "policy/layer.h"
 #include "policy/policy.h"
 
 enum rule_kind key_rule_kind(enum key_id key)
@@ -147,6 +148,10 @@ static int set_item(abatis_policy *policy, enum key_id key, const char *value, a
 
         if (!*value || strchr(value, '\n'))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
+        if (key == KEY_CONNECT && !layer_is_place(value))
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not of the form HOST:PORT", value);
+        if (key == KEY_BIND && !layer_is_port(value))
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not a port, 1 to 65535", value);
         if (key == KEY_UNIX) {
                 int r = path_clean(value, &clean, err);
 

@@ -170,7 +170,11 @@ static void unknown_keys_and_values_are_refused_by_name(void **state)
         assert_set_fails(policy, "network.mode", "", "deny");
         assert_set_fails(policy, "network.mode", "Deny", "Deny");
         assert_set_fails(policy, "network.connect", "", "network.connect");
+        assert_set_fails(policy, "network.connect", "example.org", "HOST:PORT");
+        assert_set_fails(policy, "network.connect", "::1:443", "HOST:PORT");
         assert_set_fails(policy, "network.bind", "80\n81", "network.bind");
+        assert_set_fails(policy, "network.bind", "x", "not a port");
+        assert_set_fails(policy, "network.bind", "65536", "not a port");
         assert_set_fails(policy, "process.commands", "", "process.commands");
         assert_set_fails(policy, "environment.pass", "", "NAME");
         assert_set_fails(policy, "environment.pass", "=x", "NAME");
