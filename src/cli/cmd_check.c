@@ -48,7 +48,7 @@ int cmd_check(char **argv)
         /* The two words may stand before or after the flags. */
         for (int i = 0; i < 2 && *argv && **argv != '-'; i++)
                 words[i] = *argv++;
-        r = flags_parse(argv, TAKES_POLICY | TAKES_BEST_EFFORT, &flags);
+        r = flags_parse(argv, TAKES_POLICY, &flags);
         for (int i = 0; i < 2 && !r; i++)
                 if (!words[i] && *flags.rest)
                         words[i] = *flags.rest++;

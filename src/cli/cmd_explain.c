@@ -41,7 +41,8 @@ int cmd_explain(char **argv)
         if (!r && flags.wants_help)
                 printf("Usage: abatis explain [FLAGS] [--json] [-- COMMAND...]\n"
                        "Prints each clause of the policy, the mechanism that enforces it, and the steps in order.\n"
-                       "Runs nothing. A clause without a mechanism is refused with exit code 125.\n\n%s",
+                       "Runs nothing. A clause without a mechanism is refused with exit code 125.\n\n"
+                       "  --best-effort        list such a clause as not enforced instead\n%s",
                        flags_policy_help);
         else if (!r)
                 r = explain(&flags);

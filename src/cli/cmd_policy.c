@@ -86,7 +86,9 @@ int cmd_policy(char **argv)
 {
         static const char *const words[] = { "show", "lint", "convert", "schema", NULL };
         const char *word = *argv ? *argv++ : "", *nearest;
-        bool takes_policy = !strcmp(word, "show") || !strcmp(word, "lint");
+        unsigned takes = !strcmp(word, "show")   ? TAKES_POLICY | TAKES_JSON
+                         : !strcmp(word, "lint") ? TAKES_POLICY
+                                                 : 0;
         struct flags flags;
         int r;
 
@@ -94,7 +96,7 @@ int cmd_policy(char **argv)
                 printf("%s\n%s", help, flags_policy_help);
                 return 0;
         }
-        r = flags_parse(argv, takes_policy ? TAKES_POLICY | TAKES_JSON : 0, &flags);
+        r = flags_parse(argv, takes, &flags);
         if (!r && flags.wants_help)
                 printf("%s\n%s", help, flags_policy_help);
         else if (!r && *flags.rest && (strcmp(word, "convert") || flags.rest[1]))

@@ -9,6 +9,7 @@ static const char help[] =
         "Usage: abatis profile list                     the shipped profiles and yours\n"
         "       abatis profile show NAME                the file itself\n"
         "       abatis profile lint NAME [FLAGS]        what is wrong with the policy it makes here\n"
+        "FLAGS are those of 'abatis policy lint'.\n"
         "'abatis run --profile NAME' uses one; yours lie in ~/.config/abatis/profiles/NAME.yaml.\n";
 
 static int list(void)
@@ -75,5 +76,5 @@ int cmd_profile(char **argv)
                 return show(*argv);
         if (!strcmp(word, "lint"))
                 return lint(argv);
-        return complain("usage: abatis profile list | show NAME | lint NAME");
+        return complain("usage: abatis profile list | show NAME | lint NAME [FLAGS]");
 }

@@ -18,7 +18,8 @@ static const char help[] =
         "Result:\n"
         "  --json               collect the output and print one JSON object instead\n"
         "  --merge              with --json: stderr as part of stdout, in the order it was written\n"
-        "  --result-fd N        write that object, without output, to descriptor N\n";
+        "  --result-fd N        write that object, without output, to descriptor N\n"
+        "  --best-effort        run although something cannot be enforced; the object says what\n";
 
 enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
 

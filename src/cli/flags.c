@@ -35,8 +35,7 @@ const char flags_policy_help[] =
         "  --max-output 1MiB    of stdout and of stderr; the rest is dropped\n"
         "  --open-files N, --file-size SIZE   each process, each file\n"
         "  --processes N        the whole tree (not as root)\n"
-        "  --memory SIZE, --cpu 10s           not in this version\n"
-        "  --best-effort        run although something cannot be enforced; the result says what\n";
+        "  --memory SIZE, --cpu 10s           not in this version\n";
 
 static const struct flag {
         const char *name, *key; /* a key of the policy, or NULL */
@@ -142,25 +141,36 @@ int print_document(char *text)
         return print_text(1, text);
 }
 
-static int complain_unknown(const char *name)
+static bool is_taken(const struct flag *flag, unsigned takes)
 {
-        const char *names[FLAG_COUNT + 1] = { NULL }, *nearest;
-
-        for (size_t i = 0; i < FLAG_COUNT; i++)
-                names[i] = flags_table[i].name;
-        nearest = abatis_suggest(name, names);
-        if (nearest)
-                return complain("unknown flag '%s'; did you mean '%s'?", name, nearest);
-        return complain("unknown flag '%s'; 'abatis --help' lists them", name);
+        return flag->takes & takes || !flag->takes;
 }
 
 static const struct flag *find_flag(const char *word, size_t length, unsigned takes)
 {
         for (size_t i = 0; i < FLAG_COUNT; i++)
                 if (strlen(flags_table[i].name) == length && !memcmp(flags_table[i].name, word, length) &&
-                    (flags_table[i].takes & takes || !flags_table[i].takes))
+                    is_taken(&flags_table[i], takes))
                         return &flags_table[i];
         return NULL;
+}
+
+static int complain_unknown(const char *word, size_t length, unsigned takes)
+{
+        const struct flag *elsewhere = find_flag(word, length, ~0u);
+        const char *names[FLAG_COUNT + 1] = { NULL }, *nearest;
+        size_t count = 0;
+
+        if (elsewhere)
+                return complain("%s does not go with this verb; 'abatis VERB --help' lists what does",
+                                elsewhere->name);
+        for (size_t i = 0; i < FLAG_COUNT; i++)
+                if (is_taken(&flags_table[i], takes))
+                        names[count++] = flags_table[i].name;
+        nearest = abatis_suggest(word, names);
+        if (nearest)
+                return complain("unknown flag '%s'; did you mean '%s'?", word, nearest);
+        return complain("unknown flag '%s'; 'abatis VERB --help' lists them", word);
 }
 
 static int set_result_fd(const char *value, struct flags *flags)
@@ -227,7 +237,7 @@ int flags_parse(char **argv, unsigned takes, struct flags *out)
                 }
                 flag = find_flag(*argv, length, takes);
                 if (!flag)
-                        return complain_unknown(*argv);
+                        return complain_unknown(*argv, length, takes);
                 if (is_joined && !flag->has_value)
                         return complain("%s takes no value", flag->name);
                 if (flag->has_value && !is_joined && !argv[1])
