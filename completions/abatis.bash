@@ -48,7 +48,7 @@ _abatis_parse() {
                         abatis_command=$((i + 1))
                         return
                         ;;
-                --json | --merge | --best-effort | --help) ;;
+                --json | --merge | --best-effort | --revoke | --help) ;;
                 -*)
                         abatis_flag=${COMP_WORDS[i]}
                         [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -56,8 +56,8 @@ _abatis_parse() {
                         ((i < COMP_CWORD)) && abatis_flag=
                         ;;
                 *)
-                        # The two words of check stand among its flags.
-                        [[ ${COMP_WORDS[1]} == check ]] && continue
+                        # The words of these stand among their flags.
+                        [[ ${COMP_WORDS[1]} == @(check|policy|profile) ]] && continue
                         abatis_command=$i
                         return
                         ;;
@@ -111,16 +111,21 @@ _abatis() {
                 if ((COMP_CWORD == 2)); then
                         _abatis_words show lint convert schema --help
                 elif [[ $word == -* ]]; then
-                        _abatis_words "$policy" --json
-                else
+                        case ${COMP_WORDS[2]} in
+                        show) _abatis_words "$policy" --json ;;
+                        lint) _abatis_words "$policy" ;;
+                        esac
+                elif [[ ${COMP_WORDS[2]} == convert ]]; then
                         _abatis_paths -f
                 fi
                 ;;
         profile)
                 if ((COMP_CWORD == 2)); then
                         _abatis_words list show lint --help
-                else
+                elif ((COMP_CWORD == 3)) && [[ ${COMP_WORDS[2]} == @(show|lint) ]]; then
                         _abatis_profiles
+                elif [[ ${COMP_WORDS[2]} == lint && $word == -* ]]; then
+                        _abatis_words "$policy"
                 fi
                 ;;
         trust) if [[ $word == -* ]]; then _abatis_words --revoke --help; else _abatis_paths -d; fi ;;

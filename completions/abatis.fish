@@ -37,8 +37,15 @@ function __abatis_is_verb
     contains -- "$words[2]" $argv
 end
 
+# Of the verbs that have words, those whose second word is one of these.
+function __abatis_is_word
+    set -l words (commandline -opc)
+    contains -- "$words[2] $words[3]" $argv
+end
+
 function __abatis_takes_flags
-    __abatis_is_verb check policy profile; or __abatis_is_verb run explain; and not __abatis_command >/dev/null
+    __abatis_is_verb check; or __abatis_is_word 'policy show' 'policy lint' 'profile lint'
+    or __abatis_is_verb run explain; and not __abatis_command >/dev/null
 end
 
 function __abatis_needs_access
@@ -67,9 +74,9 @@ function __abatis_is_second
 end
 
 complete -c abatis -n '__abatis_is_verb policy; and __abatis_is_second' -a 'show lint convert schema'
-complete -c abatis -n '__abatis_is_verb policy; and not __abatis_is_second' -F
+complete -c abatis -n "__abatis_is_word 'policy convert'" -F
 complete -c abatis -n '__abatis_is_verb profile; and __abatis_is_second' -a 'list show lint'
-complete -c abatis -n '__abatis_is_verb profile; and not __abatis_is_second' -a "(abatis profile list 2>/dev/null | string replace -r ' .*' '')"
+complete -c abatis -n "__abatis_is_word 'profile show' 'profile lint'; and test (count (commandline -opc)) -eq 3" -a "(abatis profile list 2>/dev/null | string replace -r ' .*' '')"
 complete -c abatis -n '__abatis_is_verb trust' -l revoke -d 'no longer'
 complete -c abatis -n '__abatis_is_verb trust' -x -a '(__fish_complete_directories)'
 
@@ -99,9 +106,9 @@ $flags -l file-size -x -a '64MiB 1GiB' -d 'largest file'
 $flags -l processes -x -d 'processes and threads'
 $flags -l memory -x -a '512MiB 2GiB' -d 'memory of the whole tree'
 $flags -l cpu -x -a '10s 60s' -d 'processor time of the whole tree'
-$flags -l help -d 'explain the flags'
+complete -c abatis -n 'not __fish_is_first_token; and not __abatis_command >/dev/null' -l help -d 'explain the verb'
 
-complete -c abatis -n '__abatis_is_verb doctor policy run explain; and not __abatis_command >/dev/null' -l json -d 'print JSON'
+complete -c abatis -n "__abatis_is_verb doctor run explain; or __abatis_is_word 'policy show'; and not __abatis_command >/dev/null" -l json -d 'print JSON'
 complete -c abatis -n '__abatis_is_verb run explain; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l merge -d 'with --json: stderr in stdout'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l result-fd -x -d 'write the result object to a descriptor'

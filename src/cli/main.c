@@ -15,7 +15,7 @@ static const struct verb {
         { "run", cmd_run, "run a command in a sandbox" },
         { "explain", cmd_explain, "print what would be enforced, and by what; run nothing" },
         { "check", cmd_check, "ask whether the policy allows to read, write or execute a path" },
-        { "policy", cmd_policy, "show, lint or convert policies" },
+        { "policy", cmd_policy, "show, lint or convert policies, or print their schema" },
         { "profile", cmd_profile, "list, show or lint profiles for agents and languages" },
         { "trust", cmd_trust, "let a project's own policy file allow more" },
         { "doctor", cmd_doctor, "find out what this machine can enforce" },

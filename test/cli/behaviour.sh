@@ -493,7 +493,7 @@ test_version_and_help_are_printed_on_stdout() {
         local verb
         succeeds "$ABATIS" --version
         grep -qE '[0-9]+\.[0-9]+\.[0-9]+' "$T/out" || fail "no version: $(<"$T/out")"
-        for verb in '' run explain check doctor; do
+        for verb in '' run explain check policy profile trust doctor; do
                 # shellcheck disable=SC2086 # the empty verb is no argument
                 succeeds "$ABATIS" $verb --help
                 [ -s "$T/out" ] || fail "$verb --help printed nothing"
@@ -504,6 +504,32 @@ test_version_and_help_are_printed_on_stdout() {
                 --timeout --max-output --open-files --file-size --processes --memory --cpu --best-effort --json --result-fd; do
                 grep -q -e "$flag" "$T/out" || fail "run --help does not name $flag"
         done
+}
+
+test_a_verb_takes_the_flags_that_its_help_lists() {
+        local verb flag
+        local -a flags
+        mapfile -t flags < <("$ABATIS" run --help | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+        [ ${#flags[@]} -gt 25 ] || fail "run --help lists only ${flags[*]}"
+        for verb in run explain check 'policy show' 'policy lint' 'profile lint dev' doctor; do
+                # Two verbs have a help for all of their words; only show prints JSON.
+                # shellcheck disable=SC2086 # a verb and its words
+                "$ABATIS" ${verb/profile lint dev/policy lint} --help >"$T/help"
+                [ "$verb" = 'policy show' ] || sed -i 's/policy show \[--json\]//' "$T/help"
+                for flag in "${flags[@]}"; do
+                        # shellcheck disable=SC2086 # a verb and its words
+                        "$ABATIS" $verb "$flag" >/dev/null 2>"$T/err" </dev/null
+                        if grep -qE -- "(^|[^a-z-])$flag([^a-z-]|\$)" "$T/help"; then
+                                ! grep -qE 'unknown flag|does not go with' "$T/err" || fail "$verb $flag: $(<"$T/err")"
+                        else
+                                grep -qF -- "$flag does not go with this verb" "$T/err" || fail "$verb takes $flag"
+                        fi
+                done
+        done
+        exits 125 "$ABATIS" doctor --jsno
+        grep -qF "did you mean '--json'?" "$T/err" || fail "said: $(<"$T/err")"
+        exits 125 "$ABATIS" doctor --nte
+        ! grep -qF -- '--net' "$T/err" || fail "suggested what doctor does not take: $(<"$T/err")"
 }
 
 main "$@"

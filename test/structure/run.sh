@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")" || exit 1
 
 passed=0 failed=0 skipped=0
-for script in layers child_symbols exports files; do
+for script in layers child_symbols exports files words; do
         echo "# $script"
         summed=
         while IFS= read -r line; do
