@@ -268,6 +268,11 @@ static void no_program_is_added(void **state)
         assert_narrower("extends: dev", "process: {commands: []}");
         assert_wider(user, "process: {commands: [sh, cat]}", "1:26: process.commands: 'cat'");
         assert_wider(user, "process: {commands: [/bin/sh]}", "1:22: process.commands: '/bin/sh'");
+        /* As a path, a word is no word. */
+        assert_composition_refused_with(&(struct texts){ .user = user,
+                                                         .project =
+                                                                 "process: {commands: [{path: inherited}]}" },
+                                        "project:1:29: process.commands: 'inherited' would allow more");
         assert_composition_refused(&(struct texts){ .user = user, .project = "process: {commands: []}" },
                                    "project: process.commands: an empty list would allow every program");
 }

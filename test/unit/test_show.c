@@ -16,7 +16,7 @@ static char *print(const char *preset, const char *file)
         };
         abatis_policy *policy = NULL;
         abatis_error err;
-        char *text, *to;
+        char *text = NULL, *to;
 
         if (abatis_policy_new(&options, &policy, &err) < 0 ||
             abatis_policy_print(policy, ABATIS_TEXT, &text, &err) < 0)
