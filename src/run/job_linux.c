@@ -139,7 +139,9 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.host_pidfd = host;
         memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));
         /* Init begins with everything blocked: what it must pass on or hear of may come before its first instruction. */
-        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+        pid = RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+        if (pid < 0)
+                return error_os(err, (int)-pid, "cannot hold signals back");
         pid = raw_clone(&arguments, child_init, &job->child);
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
         if (pid < 0) {

@@ -58,7 +58,12 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
         stdio->is_far_reaching[index] = stdio->is_nameless[index] = false;
-        if (given < 0 || fstat(given, &status) < 0) {
+        if (given >= 0 && fstat(given, &status) < 0) {
+                if (errno != EBADF)
+                        return error_os(err, errno, "cannot examine %s", names[index]);
+                given = -1; /* closed */
+        }
+        if (given < 0) {
                 given = stdio->ends[index] = open("/dev/null", O_RDWR | O_CLOEXEC);
                 if (given < 0)
                         return error_os(err, errno, "cannot open /dev/null");

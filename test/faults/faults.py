@@ -1,0 +1,189 @@
+"""faults.py ABATIS [PART-OF-A-NAME...]: makes each system call of abatis fail in turn, with strace, and looks at what is left.
+
+The command tries to read a secret and to write outside of its workspace, and writes inside. Whatever fails in abatis:
+it ends soon and not by a signal, the command got nothing that it may not have, abatis says one line when it gives up,
+and no process and no mount is left behind. As root, and as an ordinary user.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+USER = 4343
+ERRORS = {"ENOMEM", "EMFILE", "EACCES"}
+# What fails here fails before there is an abatis, or after it.
+LEFT_OUT = {"execve", "exit_group", "brk", "set_tid_address", "restart_syscall"}
+# Bringing down what runs needs these; where even they fail, nothing is claimed but that nobody got out.
+HOLDS_ONLY = {"ppoll", "epoll_pwait", "waitid"}
+SECRET = "the-secret"
+DONE = "the-command-ran"
+
+counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+
+def report(name, problem):
+    counts["failed" if problem else "passed"] += 1
+    print(f"not ok {name} - {problem}" if problem else f"ok {name}", flush=True)
+
+
+class Scene:
+    """A home with a secret, a workspace, and the ways to run abatis in it."""
+
+    def __init__(self, abatis, uid, flags, stdin=None):
+        self.root = tempfile.mkdtemp(prefix="abatis-faults.", dir="/var/tmp")
+        self.abatis, self.uid, self.flags, self.stdin = abatis, uid, flags, stdin
+        self.home = f"{self.root}/home"
+        self.workspace = f"{self.root}/work"
+        self.outside = f"{self.root}/outside"
+        self.marker = os.path.basename(self.root)
+        for directory in (f"{self.home}/.ssh", f"{self.home}/.config/abatis", self.workspace, self.outside):
+            os.makedirs(directory)
+        self.write(f"{self.home}/.ssh/id", SECRET)
+        self.write(f"{self.home}/letters", SECRET)
+        self.write(f"{self.home}/.config/abatis/policy.yaml", "filesystem: {deny: ['~/letters']}\n")
+        self.script = (f"cat {self.home}/.ssh/id {self.home}/letters; echo x >{self.outside}/file;"
+                       f" echo y >inside; echo {DONE}")
+        for directory, _, names in os.walk(self.root):
+            for path in [directory] + [f"{directory}/{name}" for name in names]:
+                os.chown(path, uid, uid)
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w") as file:
+            file.write(text)
+
+    def environment(self):
+        return {"HOME": self.home, "PATH": "/usr/bin:/bin", "ABATIS_FAULTS": self.marker}
+
+    def run(self, tracer):
+        """(exit code, output, errors, whether it ended by itself)."""
+        command = tracer + [self.abatis, "run"] + self.flags + ["--", "sh", "-c", self.script]
+
+        def become():
+            if os.getuid() == 0 and self.uid:
+                os.setgroups([])
+                os.setgid(self.uid)
+                os.setuid(self.uid)
+
+        process = subprocess.Popen(command, cwd=self.workspace, env=self.environment(), preexec_fn=become,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            out, err = process.communicate(timeout=30)
+            return process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), True
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            return process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), False
+
+    def survivors(self):
+        """Processes of this scene, looked for until there are none, for two seconds."""
+        found = []
+        for _ in range(40):
+            found = []
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open(f"/proc/{pid}/environ", "rb") as file:
+                        if self.marker.encode() in file.read():
+                            found.append(pid)
+                except OSError:
+                    pass
+            if not found:
+                break
+            time.sleep(0.05)
+        return found
+
+    def judge(self, result, holds_only=False):
+        """What is wrong with the result, or None."""
+        code, out, err, ended = result
+        if SECRET in out:
+            return "the command read a secret"
+        if os.path.exists(f"{self.outside}/file"):
+            os.unlink(f"{self.outside}/file")
+            return "the command wrote outside"
+        left = self.survivors()
+        for pid in left:
+            os.kill(int(pid), 9)
+        if holds_only:
+            return None
+        if not ended:
+            return "it did not end"
+        if left:
+            return f"{len(left)} processes are left"
+        if code < 0:
+            return f"it died of signal {-code}: {err[:200]!r}"
+        ran = DONE in out
+        said = [line for line in err.splitlines() if line.startswith("abatis: ")]
+        if code == 0 and not ran:
+            return f"exit code 0, but the command did not run: {err[:200]!r}"
+        if not ran and len(said) != 1:
+            return f"exit code {code} and {len(said)} lines of its own: {err[:200]!r}"
+        return None
+
+    def done(self):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def calls_of(scene):
+    """How often each system call is made in a launch that nothing disturbs."""
+    trace = f"{scene.workspace}/trace"
+    code, out, err, _ = scene.run(["strace", "-o", trace])
+    with open(trace) as file:
+        names = [match[1] for match in map(re.compile(r"^(\w+)\(").match, file) if match]
+    os.unlink(trace)
+    return code, out, err, {name: names.count(name) for name in names}
+
+
+def mounts():
+    with open("/proc/self/mountinfo") as file:
+        return file.read()
+
+
+def inject(scene, role, wanted):
+    code, out, err, calls = calls_of(scene)
+    before = mounts()
+    report(f"{role}_control_runs", None if code == 0 and DONE in out and SECRET not in out else f"{code}: {err}")
+    for name, count in sorted(calls.items()):
+        if name in LEFT_OUT:
+            continue
+        label = f"{role}_is_held_when_{name}_fails"
+        if wanted and not any(part in label for part in wanted):
+            continue
+        problem = None
+        for error in sorted(ERRORS):
+            for when in range(1, count + 1):
+                tracer = ["strace", "-o", "/dev/null", "-e", f"trace={name}", "-e",
+                          f"inject={name}:error={error}:when={when}"]
+                found = scene.judge(scene.run(tracer), name in HOLDS_ONLY)
+                if found and not problem:
+                    problem = f"{error} at call {when} of {count}: {found}"
+        report(label, problem)
+    report(f"{role}_leaves_no_mount", None if mounts() == before else "the mounts have changed")
+
+
+def main():
+    abatis, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    if not shutil.which("strace"):
+        print("skip strace_is_not_installed - every test here needs it")
+        counts["skipped"] += 1
+    else:
+        copy = tempfile.mkdtemp(prefix="abatis-faults-bin.", dir="/var/tmp")
+        os.chmod(copy, 0o755)
+        shutil.copy(abatis, f"{copy}/abatis")
+        roles = [("root", 0), ("user", USER)] if os.getuid() == 0 else [("user", os.getuid())]
+        shapes = [("", []), ("_captured", ["--json", "--timeout", "20s"])]
+        for role, uid in roles:
+            for suffix, flags in shapes:
+                scene = Scene(f"{copy}/abatis", uid, flags)
+                try:
+                    inject(scene, role + suffix, wanted)
+                finally:
+                    scene.done()
+        shutil.rmtree(copy)
+    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
+    return counts["failed"] != 0
+
+
+sys.exit(main())
