@@ -80,6 +80,16 @@ static long set_stdio(const struct child_job *job)
         return 0;
 }
 
+static long empty_bounding_set(void)
+{
+        long r = 0;
+
+        for (long capability = 0; !r && capability <= 63; capability++)
+                r = RAW(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+        /* Past the kernel's last one, or not ours to drop. */
+        return r == -EINVAL || r == -EPERM ? 0 : r;
+}
+
 static long drop_privileges(const struct command_step *step)
 {
         struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -95,9 +105,8 @@ static long drop_privileges(const struct command_step *step)
                 if (r == -EPERM)
                         r = 0;
         }
-        for (long capability = 0; !r && step->value && capability <= 63; capability++)
-                if (RAW(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
-                        break; /* past the kernel's last one, or not ours to drop */
+        if (!r && step->value)
+                r = empty_bounding_set();
         /* The ambient set goes with the permitted one. */
         return r ? r : RAW(SYS_capset, &header, none);
 }

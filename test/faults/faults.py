@@ -18,6 +18,10 @@ ERRORS = {"ENOMEM", "EACCES"}
 LEFT_OUT = {"execve", "exit_group", "brk", "set_tid_address", "restart_syscall"}
 # Bringing down what runs needs these; where even they fail, nothing is claimed but that nobody got out.
 HOLDS_ONLY = {"ppoll", "epoll_pwait", "waitid"}
+INSIDE_MAX = 24 # of one system call, rt_sigaction say
+# Each of these is a part of what holds the command: without it, it does not run.
+STEPS = {"capset", "landlock_add_rule", "landlock_create_ruleset", "landlock_restrict_self", "mkdirat",
+         "mknodat", "mount", "mount_setattr", "move_mount", "open_tree", "prctl", "seccomp", "setsid", "unshare"}
 SECRET = "the-secret"
 DONE = "the-command-ran"
 
@@ -98,7 +102,7 @@ class Scene:
     def judge(self, result, holds_only=False):
         """What is wrong with the result, or None."""
         code, out, err, ended = result
-        if SECRET in out:
+        if SECRET in out + err:
             return "the command read a secret"
         if os.path.exists(f"{self.outside}/file"):
             os.unlink(f"{self.outside}/file")
@@ -136,6 +140,27 @@ def calls_of(scene):
     return code, out, err, {name: names.count(name) for name in names}
 
 
+def calls_inside(scene):
+    """The same of init and of the command until its exec: of each the most that one of them makes."""
+    trace = f"{scene.workspace}/trace"
+    scene.run(["strace", "-f", "-o", trace])
+    calls, ran = {}, set()
+    with open(trace) as file:
+        lines = file.readlines()
+    parent = lines[0].split()[0]
+    for line in lines:
+        match = re.match(r"^(\d+) +(\w+)\(", line)
+        if not match or match[1] == parent or match[1] in ran:
+            continue
+        if match[2] == "execve":
+            ran.add(match[1])
+            continue
+        calls.setdefault(match[2], {}).setdefault(match[1], 0)
+        calls[match[2]][match[1]] += 1
+    os.unlink(trace)
+    return {name: max(counted.values()) for name, counted in calls.items()}
+
+
 def mounts():
     with open("/proc/self/mountinfo") as file:
         return file.read()
@@ -163,6 +188,25 @@ def inject(scene, role, wanted):
     report(f"{role}_leaves_no_mount", None if mounts() == before else "the mounts have changed")
 
 
+def inject_inside(scene, role, wanted):
+    """A step of init or of the command that fails must not lead to a command that runs without it."""
+    for name, count in sorted(calls_inside(scene).items()):
+        label = f"{role}_is_held_when_{name}_fails_inside"
+        if name in LEFT_OUT or wanted and not any(part in label for part in wanted):
+            continue
+        problem = None
+        for when in range(1, min(count, INSIDE_MAX) + 1):
+            tracer = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={name}", "-e",
+                      f"inject={name}:error={'EIO' if when > 1 else 'EINVAL'}:when={when}"]
+            result = scene.run(tracer)
+            found = scene.judge(result, True) or (None if result[3] else "it did not end")
+            if not found and name in STEPS and DONE in result[1]:
+                found = "the command ran without it"
+            if found and not problem:
+                problem = f"at call {when} of {count}: {found}"
+        report(label, problem)
+
+
 def main():
     abatis, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
     if not shutil.which("strace"):
@@ -179,6 +223,8 @@ def main():
                 scene = Scene(f"{copy}/abatis", uid, flags)
                 try:
                     inject(scene, role + suffix, wanted)
+                    if not suffix:
+                        inject_inside(scene, role, wanted)
                 finally:
                     scene.done()
         shutil.rmtree(copy)
