@@ -48,7 +48,7 @@ _abatis_parse() {
                         abatis_command=$((i + 1))
                         return
                         ;;
-                --json | --merge | --best-effort | --revoke | --help) ;;
+                --json | --merge | --pty | --best-effort | --revoke | --help) ;;
                 -*)
                         abatis_flag=${COMP_WORDS[i]}
                         [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -91,7 +91,7 @@ _abatis() {
                                 _abatis_paths -f
                         fi
                 elif ((abatis_command == 0)) && [[ $word == -* ]]; then
-                        [[ $verb == run ]] && policy+=" --merge --result-fd"
+                        [[ $verb == run ]] && policy+=" --merge --pty --result-fd"
                         _abatis_words "$policy" --best-effort --json --
                 else
                         compopt -o filenames 2>/dev/null

@@ -190,12 +190,16 @@ typedef struct abatis_job_options {
          * the limit; `descriptor` is 1 or 2. It must not call the library about this job. */
         void (*on_output)(void *user, int descriptor, const char *bytes, size_t length);
         void *user;
+        int terminal; /* 1: the command has a terminal of its own as stdin, stdout and stderr. What comes from
+                         stdin_fd, which must stay open until the end, is typed into it; what it shows is stdout,
+                         and goes to stdout_fd at once or is kept with capture */
+        unsigned rows, columns; /* of the terminal; 0 is not known */
 } abatis_job_options;
 
 /* Starts with stdin, stdout and stderr of the host process and no capture. */
-#define ABATIS_JOB_OPTIONS_INIT                                                               \
-        {                                                                                     \
-                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL \
+#define ABATIS_JOB_OPTIONS_INIT                                                                        \
+        {                                                                                              \
+                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL, 0, 0, 0 \
         }
 
 ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
@@ -213,6 +217,8 @@ ABATIS_API int abatis_job_fd(const abatis_job *job);
 ABATIS_API int abatis_job_advance(abatis_job *job, int *done, abatis_error *err);
 /* Sends a signal to the command's process group; SIGKILL ends the whole tree. */
 ABATIS_API int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err);
+/* The terminal of the command has a new size, and the command hears of it. */
+ABATIS_API void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns);
 /* Kills what is still running, frees the job, gives the result. With out == NULL the result is dropped.
  * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started, and with _INVALID when it
  * was never launched. */

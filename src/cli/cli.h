@@ -15,7 +15,7 @@ enum verb_flags {
         TAKES_RESULT_FD = 2,
         TAKES_POLICY = 4,
         TAKES_BEST_EFFORT = 8,
-        TAKES_MERGE = 16
+        TAKES_OUTPUT = 16
 };
 
 struct setting {
@@ -26,7 +26,7 @@ struct flags {
         abatis_policy_options policy;
         struct setting *settings; /* owned */
         size_t setting_count;
-        bool has_json, is_merged, is_best_effort, wants_help;
+        bool has_json, is_merged, has_terminal, is_best_effort, wants_help;
         int result_fd; /* -1: none */
         char **rest;   /* borrowed: what follows the flags */
 };

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ static const char help[] =
         "Result:\n"
         "  --json               collect the output and print one JSON object instead\n"
         "  --merge              with --json: stderr as part of stdout, in the order it was written\n"
+        "  --pty                give the command a terminal of its own\n"
         "  --result-fd N        write that object, without output, to descriptor N\n"
         "  --best-effort        run although something cannot be enforced; the object says what\n";
 
@@ -36,13 +39,53 @@ static void hold_signals(sigset_t *held, sigset_t *before)
         sigprocmask(SIG_BLOCK, held, before);
 }
 
+/* ---- the caller's terminal ------------------------------------------------------------------------------ */
+
+static struct termios kept_mode;
+static bool has_kept_mode;
+
+static void restore_mode(void)
+{
+        if (has_kept_mode)
+                tcsetattr(0, TCSADRAIN, &kept_mode);
+        has_kept_mode = false;
+}
+
+/* What is typed goes through as it is: the command's own terminal echoes it, and makes signals of it. */
+static void pass_typing(void)
+{
+        struct termios raw;
+
+        if (tcgetattr(0, &kept_mode) < 0)
+                return;
+        raw = kept_mode;
+        cfmakeraw(&raw);
+        has_kept_mode = !tcsetattr(0, TCSADRAIN, &raw);
+}
+
+static bool find_size(unsigned *rows, unsigned *columns)
+{
+        struct winsize size;
+
+        if (ioctl(0, TIOCGWINSZ, &size) < 0 && ioctl(1, TIOCGWINSZ, &size) < 0)
+                return false;
+        *rows = size.ws_row;
+        *columns = size.ws_col;
+        return true;
+}
+
+/* ---- while it runs -------------------------------------------------------------------------------------- */
+
 /* Returns the signal that was passed on, or 0. */
 static int pass_signal(abatis_job *job, int signals)
 {
+        unsigned rows, columns;
         struct signalfd_siginfo info;
 
         if (read(signals, &info, sizeof(info)) != sizeof(info))
                 return 0;
+        if (info.ssi_signo == SIGWINCH && find_size(&rows, &columns))
+                abatis_job_resize(job, rows, columns);
         if (info.ssi_signo != SIGTSTP) {
                 abatis_job_signal(job, (int)info.ssi_signo, NULL);
                 return (int)info.ssi_signo;
@@ -158,22 +201,30 @@ static int run_with_flags(const struct flags *flags)
                 options.capture = flags->is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
         if (flags->has_json)
                 options.stdout_fd = options.stderr_fd = -1;
+        if (flags->has_terminal) {
+                options.terminal = 1;
+                find_size(&options.rows, &options.columns);
+        }
         if (abatis_job_prepare(&options, &job, &err) < 0)
                 return fail(&err);
         r = open_sandbox(flags, &sandbox, &limits_output);
-        if (r || (limits_output && !options.capture))
+        limits_output &= !options.capture && !options.terminal;
+        if (r || limits_output)
                 abatis_job_finish(job, NULL, NULL);
         if (r)
                 return r;
-        if (limits_output && !options.capture) {
+        if (limits_output) {
                 /* Only the policy could tell: begin again, this time with pipes. */
                 options.capture = ABATIS_CAPTURE;
                 if (abatis_job_prepare(&options, &job, &err) < 0)
                         return fail(&err);
         }
         r = abatis_job_launch(job, sandbox, &err);
+        if (!r && flags->has_terminal)
+                pass_typing();
         if (!r)
                 r = wait_for(job, &held, &err);
+        restore_mode();
         if (r < 0)
                 abatis_job_finish(job, NULL, NULL);
         else
@@ -188,7 +239,7 @@ int cmd_run(char **argv)
 {
         struct flags flags;
         int r = flags_parse(argv,
-                            TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_MERGE | TAKES_RESULT_FD,
+                            TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_OUTPUT | TAKES_RESULT_FD,
                             &flags);
 
         if (!r && flags.wants_help)

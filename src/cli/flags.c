@@ -69,7 +69,8 @@ static const struct flag {
         { "--cpu", "limits.cpu", TAKES_POLICY, true },
         { "--best-effort", NULL, TAKES_BEST_EFFORT, false },
         { "--json", NULL, TAKES_JSON, false },
-        { "--merge", NULL, TAKES_MERGE, false },
+        { "--merge", NULL, TAKES_OUTPUT, false },
+        { "--pty", NULL, TAKES_OUTPUT, false },
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--help", NULL, 0, false },
 };
@@ -212,6 +213,8 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->has_json = true;
         else if (!strcmp(flag->name, "--merge"))
                 flags->is_merged = true;
+        else if (!strcmp(flag->name, "--pty"))
+                flags->has_terminal = true;
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else

@@ -232,6 +232,11 @@ int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err)
         return job_signal(job->job, signal_number, err);
 }
 
+void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns)
+{
+        job_resize(job->job, rows, columns);
+}
+
 int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
 {
         abatis_result *result = out ? calloc(1, sizeof(*result)) : NULL;

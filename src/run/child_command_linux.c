@@ -320,7 +320,7 @@ static long wait_for_init(struct child_job *job)
         /* Init has reported already. */
         if (child_wait(job, &job->phase, PHASE_SETUP, false) == PHASE_FAILED)
                 RAW(SYS_exit_group, 125);
-        return 0;
+        return job->has_terminal ? child_terminal_take(job) : 0;
 }
 
 static long enter_directory(const struct child_job *job)

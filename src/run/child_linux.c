@@ -254,6 +254,14 @@ static void hold(struct child_job *job, long signals)
         }
 }
 
+static bool make_terminal(struct child_job *job)
+{
+        const struct init_step step = { .path = "/dev/ptmx", .plan_op = job->ground->terminal_op };
+        long r = job->has_terminal ? child_terminal_make(job) : 0;
+
+        return r >= 0 || report(job, &step, r);
+}
+
 /* The part of the setup that is init's own. Returns the descriptor that signals come through, or an error. */
 static long set_up(struct child_job *job)
 {
@@ -278,7 +286,7 @@ static long set_up(struct child_job *job)
                 return -ECANCELED;
         }
         if (child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
-            !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count))
+            !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
         return signals;
 }

@@ -89,6 +89,7 @@ struct child_ground {
         size_t init_count, command_count;
         uint64_t namespaces; /* clone flags */
         unsigned plan_op;    /* of the namespaces, for the report */
+        unsigned terminal_op;
         bool has_mounts;
 };
 
@@ -128,6 +129,9 @@ struct child_job {
         int command;         /* the command's PID as init sees it */
         int ruleset;         /* of Landlock */
         int umask;           /* the caller's */
+        bool has_terminal;   /* init makes one and hands it over through the socket; the command takes it */
+        int terminal_socket, terminal;
+        unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
 
         /* Futexes. */
         int is_planned;   /* by the parent: enum child_plan_state */
@@ -155,6 +159,8 @@ void child_init(void *job);
 /* Between the files of the child only. Each returns 0 or a negative errno. */
 long child_mounts_do(struct child_job *job, const struct init_step *step);
 long child_command_start(struct child_job *job);
+long child_terminal_make(struct child_job *job);
+long child_terminal_take(const struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);
 /* A futex: sets the word and wakes whoever waits; waits until the word is another, and returns it. */
 void child_set(int *word, int value);

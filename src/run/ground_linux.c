@@ -65,6 +65,7 @@ void ground_lay_out(struct ground *ground, const abatis_host *host)
                                                .command_steps = ground->command_steps,
                                                .namespaces = namespace_flags(host),
                                                .plan_op = PLAN_NAMESPACES,
+                                               .terminal_op = PLAN_TERMINALS,
                                                .has_mounts = has_mounts };
         /* Another user's namespace only receives mount events; root's would also send them. */
         if (has_mounts && host->namespaces == NAMESPACES_ROOT)

@@ -138,6 +138,10 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.command_stack = stacks + 2 * CHILD_STACK_SIZE;
         job->child.host_pidfd = host;
         memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));
+        job->child.has_terminal = job->options.terminal;
+        job->child.terminal_socket = job->terminal.sockets[1];
+        job->child.terminal_size[0] = (unsigned short)job->options.rows;
+        job->child.terminal_size[1] = (unsigned short)job->options.columns;
         /* Init begins with everything blocked: what it must pass on or hear of may come before its first instruction. */
         pid = RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
         if (pid < 0)
@@ -159,6 +163,11 @@ static int connect_stdio(struct job *job, abatis_error *err)
         const int given[3] = { options->stdin_fd, options->stdout_fd, options->stderr_fd };
         int r = 0;
 
+        if (options->terminal) {
+                for (int i = 0; i < 3 && !r; i++)
+                        r = stdio_choose(&job->stdio, i, -1, err);
+                return r ? r : job_watch_terminal(job, err);
+        }
         for (int i = 0; i < 3 && !r; i++)
                 if (i ? !options->capture : !options->stdin_data)
                         r = stdio_choose(&job->stdio, i, given[i], err);
@@ -181,6 +190,7 @@ static void job_free(struct job *job)
                 if (fds[i] >= 0)
                         close(fds[i]);
         stdio_done(&job->stdio);
+        terminal_done(&job->terminal);
         feed_done(&job->feed);
         stream_done(&job->streams[0]);
         stream_done(&job->streams[1]);
@@ -218,6 +228,7 @@ int job_prepare(const abatis_job_options *options, struct job **out, abatis_erro
         job->epoll = job->pidfd = job->timer = job->feed.pipe = job->streams[0].pipe = job->streams[1].pipe =
                 -1;
         job->stdio = (struct stdio)STDIO_INIT;
+        job->terminal = (struct terminal)TERMINAL_INIT;
         job->stacks = malloc(2 * CHILD_STACK_SIZE + PAGE);
         r = job->stacks ? connect_stdio(job, err) : error_memory(err);
         if (r < 0) {
@@ -263,11 +274,12 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
 
         job->context = *context;
         job_read_clock(&job->start);
-        if (limits[LIMIT_OUTPUT] && !job->options.capture)
+        if (limits[LIMIT_OUTPUT] && !job->options.capture && !job->options.terminal)
                 return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
         for (int i = 0; i < 2; i++)
-                stream_limit(&job->streams[i],
-                             limits[LIMIT_OUTPUT] ? limits[LIMIT_OUTPUT] : DEFAULT_OUTPUT_LIMIT);
+                stream_limit(&job->streams[i], limits[LIMIT_OUTPUT]   ? limits[LIMIT_OUTPUT]
+                                               : job->options.capture ? DEFAULT_OUTPUT_LIMIT
+                                                                      : UINT64_MAX);
         r = renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy, err);
@@ -278,6 +290,9 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (!r && job->epoll >= 0)
                 r = job_watch_end(job, err);
         stdio_close_ends(&job->stdio);
+        if (job->terminal.sockets[1] >= 0)
+                close(job->terminal.sockets[1]);
+        job->terminal.sockets[1] = -1;
         if (r < 0)
                 return r;
         job->is_launched = true;

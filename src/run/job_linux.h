@@ -9,6 +9,7 @@
 #include "run/resources_linux.h"
 #include "run/stdio_linux.h"
 #include "run/stream_linux.h"
+#include "run/terminal_linux.h"
 
 struct job {
         struct child_job child;
@@ -22,6 +23,10 @@ struct job {
         struct stdio stdio;
         int epoll; /* -1 when there is nothing to wait for but the process */
         int pidfd, timer;
+        struct terminal terminal;     /* if the command has one; stdout is then what it shows */
+        bool is_typing_watched;       /* epoll waits for something to type, */
+        bool is_room_watched;         /* for the room to type it; */
+        bool is_always_readable;      /* or cannot wait for the former: it is a file */
         struct feed feed;             /* stdin, if it comes from memory */
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
@@ -33,6 +38,7 @@ struct job {
 /* job_loop_linux.c: what is waited for, and what is done about it. */
 int job_watch_output(struct job *job, int index, int copy, abatis_error *err);
 int job_watch_input(struct job *job, abatis_error *err);
+int job_watch_terminal(struct job *job, abatis_error *err);
 int job_watch_end(struct job *job, abatis_error *err);
 int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err);
 void job_read_clock(struct timespec *now);

@@ -1,8 +1,11 @@
 /* job_loop_linux.c: a job while it runs: one pollable descriptor, and what is done when it is readable. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +24,16 @@ enum {
 };
 
 /* What an epoll event is about. */
-enum source { SOURCE_STDOUT, SOURCE_STDERR, SOURCE_STDIN, SOURCE_PROCESS, SOURCE_DEADLINE };
+enum source {
+        SOURCE_STDOUT,
+        SOURCE_STDERR,
+        SOURCE_STDIN,
+        SOURCE_TERMINAL, /* init has made it */
+        SOURCE_TYPING,   /* there is something to type */
+        SOURCE_ROOM,     /* there is room to type it */
+        SOURCE_PROCESS,
+        SOURCE_DEADLINE,
+};
 
 /* ---- what is waited for --------------------------------------------------------------------------------- */
 
@@ -118,9 +130,77 @@ int job_watch_input(struct job *job, abatis_error *err)
         return r || job->feed.pipe < 0 ? r : watch(job, job->feed.pipe, EPOLLOUT, SOURCE_STDIN, err);
 }
 
+int job_watch_terminal(struct job *job, abatis_error *err)
+{
+        const abatis_job_options *options = &job->options;
+        int r = terminal_open(&job->terminal, options->stdin_fd, options->stdin_data, options->stdin_length,
+                              err);
+
+        if (!r)
+                r = open_watch(job, err);
+        return r ? r : watch(job, job->terminal.sockets[0], EPOLLIN, SOURCE_TERMINAL, err);
+}
+
 int job_watch_end(struct job *job, abatis_error *err)
 {
         return watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
+}
+
+/* Lets epoll wait for what typing waits for. */
+static int watch_typing(struct job *job, bool is_blocked, abatis_error *err)
+{
+        bool wants_input = !is_blocked && job->terminal.input >= 0 && !job->is_always_readable;
+        int r = 0;
+
+        if (job->is_room_watched && !is_blocked)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->terminal.master, NULL);
+        if (job->is_typing_watched && !wants_input)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->options.stdin_fd, NULL);
+        if (!job->is_room_watched && is_blocked)
+                r = watch(job, job->terminal.master, EPOLLOUT, SOURCE_ROOM, err);
+        if (!r && !job->is_typing_watched && wants_input)
+                r = watch(job, job->terminal.input, EPOLLIN, SOURCE_TYPING, err);
+        job->is_room_watched = is_blocked;
+        job->is_typing_watched = wants_input;
+        return r;
+}
+
+static int type(struct job *job, bool is_readable, abatis_error *err)
+{
+        bool is_blocked;
+
+        do
+                is_blocked = terminal_type(&job->terminal, is_readable || job->is_always_readable);
+        while (job->is_always_readable && !is_blocked && job->terminal.input >= 0);
+        return watch_typing(job, is_blocked, err);
+}
+
+static bool is_null_device(const struct stat *status)
+{
+        return S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3);
+}
+
+/* What the terminal shows is the command's stdout. It is read through a descriptor of its own, which epoll can tell from
+ * the one that is typed into. */
+static int use_terminal(struct job *job, abatis_error *err)
+{
+        const abatis_job_options *options = &job->options;
+        struct stat status;
+        int shown, r;
+
+        if (!terminal_receive(&job->terminal) || job->terminal.master < 0)
+                return 0; /* init has reported why, or comes again */
+        shown = fcntl(job->terminal.master, F_DUPFD_CLOEXEC, 3);
+        if (shown < 0)
+                return error_os(err, errno, "cannot read the terminal");
+        r = stream_adopt(&job->streams[0], shown, 1, options->capture ? -1 : options->stdout_fd, err);
+        job->streams[0].listener = (struct listener){ options->on_output, options->user };
+        if (r < 0)
+                return r;
+        /* What epoll cannot wait for can always be read. */
+        job->is_always_readable = job->terminal.input >= 0 && !fstat(job->terminal.input, &status) &&
+                                  (S_ISREG(status.st_mode) || is_null_device(&status));
+        return type(job, false, err);
 }
 
 /* ---- what is done --------------------------------------------------------------------------------------- */
@@ -237,6 +317,11 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
         case SOURCE_STDIN:
                 feed_advance(&job->feed);
                 return 0;
+        case SOURCE_TERMINAL:
+                return use_terminal(job, err);
+        case SOURCE_TYPING:
+        case SOURCE_ROOM:
+                return type(job, source == SOURCE_TYPING, err);
         case SOURCE_DEADLINE:
                 meet_deadline(job);
                 return 0;
@@ -287,4 +372,9 @@ int job_signal(struct job *job, int number, abatis_error *err)
         if (send_to_init(job, number) < 0 && errno != ESRCH)
                 return error_os(err, errno, "cannot signal the command");
         return 0;
+}
+
+void job_resize(struct job *job, unsigned rows, unsigned columns)
+{
+        terminal_resize(&job->terminal, rows, columns);
 }

@@ -42,6 +42,7 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
 int job_fd(const struct job *job);
 int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);
+void job_resize(struct job *job, unsigned rows, unsigned columns);
 /* Ends and frees the job whatever is returned. The caller owns what is in *out. */
 int job_finish(struct job *job, struct job_outcome *out, abatis_error *err);
 

@@ -16,23 +16,26 @@ enum {
         PIECE = 4096,      /* what a pipe that polls writable takes without blocking */
 };
 
+int stream_adopt(struct stream *stream, int fd, int descriptor, int copy, abatis_error *err)
+{
+        stream->descriptor = descriptor;
+        stream->pipe = fd;
+        stream->copy = copy;
+        stream->state = STREAM_READS;
+        stream->chunk = malloc(CHUNK);
+        if (!stream->chunk)
+                return error_memory(err);
+        return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? error_os(err, errno, "cannot read the output") : 0;
+}
+
 int stream_open(struct stream *stream, int descriptor, int copy, int *command_end, abatis_error *err)
 {
         int ends[2];
 
-        stream->chunk = malloc(CHUNK);
-        if (!stream->chunk)
-                return error_memory(err);
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return error_os(err, errno, "cannot make a pipe");
-        stream->descriptor = descriptor;
-        stream->pipe = ends[0];
-        stream->copy = copy;
-        stream->state = STREAM_READS;
         *command_end = ends[1];
-        if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
-                return error_os(err, errno, "cannot make a pipe");
-        return 0;
+        return stream_adopt(stream, ends[0], descriptor, copy, err);
 }
 
 /* Half of it for the beginning. What is passed on cannot be taken back, so only the other half is kept for the end. */

@@ -37,6 +37,8 @@ struct stream {
 
 /* Makes the pipe; *command_end is the caller's to close. Nothing is kept or passed on before the limit is set. */
 int stream_open(struct stream *stream, int descriptor, int copy, int *command_end, abatis_error *err);
+/* The same with the near end of a terminal, which becomes the stream's. */
+int stream_adopt(struct stream *stream, int fd, int descriptor, int copy, abatis_error *err);
 void stream_limit(struct stream *stream, uint64_t limit);
 /* Moves what can be moved without blocking: some chunks, or with `to_the_end` all there is. */
 void stream_advance(struct stream *stream, bool to_the_end);
