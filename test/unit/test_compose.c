@@ -174,6 +174,21 @@ static void nothing_can_be_extended(void **state)
         abatis_policy_free(policy);
 }
 
+/* What a file says already is not said again, and the rest still is. */
+static void a_repository_without_a_preset_is_protected_once(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_dir("ws/.git/hooks");
+        make_file("ws/.git/config", "");
+        make_file("ws/.git/commondir", "");
+        policy = composed(.given = "extends: []\nfilesystem: {write: ['${workspace}'], "
+                                   "protect: ['${workspace}/.git/hooks', '${workspace}/.git/config']}\n");
+        assert_string_equal(rules_of(policy, RULE_PROTECT), "ws/.git/hooks|ws/.git/config|ws/.git/commondir");
+        abatis_policy_free(policy);
+}
+
 static void several_bases_are_united(void **state)
 {
         abatis_policy *policy;
@@ -442,6 +457,7 @@ int main(void)
                 COMPOSITION_TEST(of_set_variables_each_name_counts),
                 COMPOSITION_TEST(the_base_is_dev_unless_somebody_says_else),
                 COMPOSITION_TEST(nothing_can_be_extended),
+                COMPOSITION_TEST(a_repository_without_a_preset_is_protected_once),
                 COMPOSITION_TEST(several_bases_are_united),
                 COMPOSITION_TEST(profiles_build_on_each_other),
                 COMPOSITION_TEST(a_profile_cannot_extend_itself),
