@@ -287,7 +287,7 @@ int abatis_policy_check(abatis_policy *policy, abatis_access access, const char 
         if (r < 0)
                 return r;
         found = path ? index_find(policy->index, path, &walked) : NULL;
-        if (found && is_rest_clean(path, walked) && path_has_no_link(path))
+        if (found && is_rest_clean(path, walked) && !view_has_link_at(policy, path) && path_has_no_link(path))
                 return answer(policy, found, access, path, allowed, rule, err);
         return check_thoroughly(policy, access, path, allowed, rule, err);
 }

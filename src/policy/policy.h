@@ -217,6 +217,8 @@ int view_find_way(const abatis_policy *policy, const struct path_facts *facts, c
                   abatis_error *err);
 /* True when a new root or a private /tmp has the link that the rule was given as. */
 bool view_has_link_of(const abatis_policy *policy, const struct rule *rule);
+/* True when a new root has a link at the path, whatever the host has there. */
+bool view_has_link_at(const abatis_policy *policy, const char *path);
 /* Files of /proc that root's commands do not see; NULL-terminated. */
 extern const char *const view_root_proc_files[];
 /* True when this user is root and the path is one of them. */

@@ -73,6 +73,12 @@ static bool is_met(const abatis_policy *policy, const char *link, const char *pa
         return false;
 }
 
+/* Every new root has a link there, to terminals of its own. */
+bool view_has_link_at(const abatis_policy *policy, const char *path)
+{
+        return path[1] == 'd' && !policy->reads_all && !strcmp(path, "/dev/ptmx");
+}
+
 int view_find_way(const abatis_policy *policy, const struct path_facts *facts, const char **out,
                   abatis_error *err)
 {
@@ -88,7 +94,6 @@ int view_find_way(const abatis_policy *policy, const struct path_facts *facts, c
                         return 0;
                 }
         }
-        /* Every new root has a link there. */
-        *out = !policy->reads_all && !strcmp(facts->real, "/dev/ptmx") ? "/dev/pts/ptmx" : facts->real;
+        *out = view_has_link_at(policy, facts->real) ? "/dev/pts/ptmx" : facts->real;
         return 0;
 }
