@@ -49,14 +49,28 @@ void text_add(struct text *text, const char *string)
         text_add_bytes(text, string, strlen(string));
 }
 
+/* By far the most. */
+static bool is_shown_as_it_is(char byte)
+{
+        return byte >= 0x20 && byte < 0x7f && byte != '\\';
+}
+
 void text_add_line(struct text *text, const char *string)
 {
-        size_t start = text->length;
+        size_t left = strlen(string), taken;
 
-        text_add(text, string);
-        for (size_t i = start; i < text->length; i++)
-                if (text->data[i] == '\n')
-                        text->data[i] = '?';
+        for (; left; left -= taken, string += taken) {
+                char shown[TEXT_SHOWN_SIZE];
+
+                for (taken = 0; taken < left && is_shown_as_it_is(string[taken]);)
+                        taken++;
+                if (taken) {
+                        text_add_bytes(text, string, taken);
+                        continue;
+                }
+                taken = text_show(string, left, shown);
+                text_add(text, *string == '\\' ? "\\\\" : shown);
+        }
 }
 
 void text_addf(struct text *text, const char *format, ...)
@@ -154,6 +168,32 @@ size_t text_character(const char *bytes, size_t length, uint32_t *out)
         *out = (unsigned char)*bytes & masks[taken];
         for (size_t i = 1; i < taken; i++)
                 *out = *out << 6 | ((unsigned char)bytes[i] & 0x3f);
+        return taken;
+}
+
+bool text_is_hidden(uint32_t character)
+{
+        return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+               (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) ||
+               character == 0xfeff || character == 0xfffe || character == 0xffff;
+}
+
+size_t text_show(const char *bytes, size_t length, char shown[TEXT_SHOWN_SIZE])
+{
+        static const char names[] = { ['\t'] = 't', ['\n'] = 'n', ['\r'] = 'r' };
+        uint32_t character;
+        size_t taken = text_character(bytes, length, &character);
+
+        if (character < sizeof(names) && names[character])
+                snprintf(shown, TEXT_SHOWN_SIZE, "\\%c", names[character]);
+        else if (character >= 0x110000 || (character < 0x80 && text_is_hidden(character)))
+                snprintf(shown, TEXT_SHOWN_SIZE, "\\x%02x", (unsigned char)*bytes);
+        else if (text_is_hidden(character))
+                snprintf(shown, TEXT_SHOWN_SIZE, "\\u%04x", (unsigned)character & 0xffff);
+        else {
+                memcpy(shown, bytes, taken);
+                shown[taken] = '\0';
+        }
         return taken;
 }
 

@@ -15,7 +15,7 @@ struct text {
 };
 
 void text_add(struct text *text, const char *string);
-/* The same with "?" for each newline, where it must stay one line. */
+/* The same on one line, as text_show() shows it, with "\\" for a backslash: no other string looks like it. */
 void text_add_line(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t length);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -32,6 +32,12 @@ char *text_join(const char *first, const char *second, const char *third);
 /* The character that begins a text which is not empty, and how many bytes it takes. A byte that is no UTF-8 counts as a
  * character of its own, above all others. */
 size_t text_character(const char *bytes, size_t length, uint32_t *out);
+/* True for what would break a line, drive a terminal, turn text round, or not be seen. */
+bool text_is_hidden(uint32_t character);
+enum { TEXT_SHOWN_SIZE = 8 };
+/* The same character as people can see it: itself, or "\n", "\x1b", "\u202e", and "\xff" for a byte that is no UTF-8.
+ * Returns how many bytes it takes; what is shown is terminated. */
+size_t text_show(const char *bytes, size_t length, char shown[TEXT_SHOWN_SIZE]);
 /* How many bytes from the beginning are whole characters of UTF-8. */
 size_t text_utf8_prefix(const char *bytes, size_t length);
 bool text_is_utf8(const char *bytes, size_t length);

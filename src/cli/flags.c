@@ -80,10 +80,12 @@ static const struct flag {
 int complain(const char *format, ...)
 {
         abatis_error err;
+        const size_t size = sizeof(err.message);
         va_list arguments;
 
         va_start(arguments, format);
-        vsnprintf(err.message, sizeof(err.message), format, arguments);
+        if (vsnprintf(err.message, size, format, arguments) >= (int)size)
+                memcpy(err.message + size - 4, "...", 4);
         va_end(arguments);
         err.code = ABATIS_E_INVALID;
         return fail(&err);

@@ -123,9 +123,10 @@ static void add_held_by(struct text *text, const struct plan *plan, size_t claus
                 is_first = false;
                 last = mechanism;
         }
-        if (plan->clauses[clause].reason)
-                text_addf(text, "%sNOT ENFORCED: %s", is_first ? "" : "; ", plan->clauses[clause].reason);
-        else if (is_first)
+        if (plan->clauses[clause].reason) {
+                text_add(text, is_first ? "NOT ENFORCED: " : "; NOT ENFORCED: ");
+                text_add_line(text, plan->clauses[clause].reason);
+        } else if (is_first)
                 text_add(text, "NOT ENFORCED");
 }
 
@@ -134,9 +135,11 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
 {
         OWN_TEXT struct text text = { 0 };
 
-        text_addf(&text, "preset %s, workspace %s\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n",
-                  policy->preset ? policy->preset : "none", policy->workspace, plan->backend, host->kernel,
-                  host->landlock_abi);
+        /* No name makes a line that looks like one of ours. */
+        text_addf(&text, "preset %s, workspace ", policy->preset ? policy->preset : "none");
+        text_add_line(&text, policy->workspace);
+        text_addf(&text, "\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n", plan->backend,
+                  host->kernel, host->landlock_abi);
         for (size_t i = 0; i < plan->clause_count; i++) {
                 size_t column = text.length + 40;
 
@@ -151,7 +154,6 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 const struct op_text *op = &op_texts[plan->steps[i].op];
                 const char *path = plan->steps[i].path;
 
-                /* A link may lead to a name with a newline in it, which must not look like a line of ours. */
                 text_addf(&text, "  %2zu %-16s ", i + 1, op->name);
                 text_add_line(&text, path ? path : "");
                 text_addf(&text, "%s%s\n", path ? ": " : "", op->meaning);
@@ -226,11 +228,13 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
         for (unsigned i = 0; i < host->finding_count; i++) {
                 const struct host_finding *finding = &host->findings[i];
 
-                text_addf(&text, "  %-3s %-20s %s\n",
+                text_addf(&text, "  %-3s %-20s ",
                           finding->is_available  ? "yes"
                           : finding->is_required ? "NO"
                                                  : "no",
-                          finding->name, finding->detail);
+                          finding->name);
+                text_add_line(&text, finding->detail);
+                text_add(&text, "\n");
         }
         text_add(&text, host_is_ready(host) ? "This machine holds the default policy.\n"
                                             : "This machine cannot hold the default policy.\n");

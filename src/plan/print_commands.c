@@ -18,9 +18,11 @@ static void add_files(struct text *text, const abatis_policy *policy, enum start
 
                 if (startable->kind != kind)
                         continue;
-                text_addf(text, "  %-5s %s: %s%s%s\n", kind == STARTABLE_LOADER ? "load" : "start",
-                          startable->path, startable->reason,
-                          startable->has_names ? "; so are all other names of this file" : "",
+                text_addf(text, "  %-5s ", kind == STARTABLE_LOADER ? "load" : "start");
+                text_add_line(text, startable->path);
+                text_add(text, ": ");
+                text_add_line(text, startable->reason);
+                text_addf(text, "%s%s\n", startable->has_names ? "; so are all other names of this file" : "",
                           startable->is_copied ? "; a copy, since the file has other names" : "");
         }
 }
@@ -33,8 +35,11 @@ void plan_add_commands_text(struct text *text, const abatis_policy *policy)
         add_files(text, policy, STARTABLE_LISTED);
         add_files(text, policy, STARTABLE_INTERPRETER);
         add_files(text, policy, STARTABLE_LOADER);
-        for (size_t i = 0; i < policy->libraries.count; i++)
-                text_addf(text, "  %-5s %s: shared libraries\n", "map", policy->libraries.items[i]);
+        for (size_t i = 0; i < policy->libraries.count; i++) {
+                text_add(text, "  map   ");
+                text_add_line(text, policy->libraries.items[i]);
+                text_add(text, ": shared libraries\n");
+        }
         for (size_t i = 0; i < COUNT(not_held); i++)
                 text_addf(text, "  not held: %s\n", not_held[i]);
 }

@@ -170,8 +170,10 @@ static void describe_start(const abatis_policy *policy, const char *real, struct
         text_add(text, startable ? "process.commands: '" : "process.commands does not list '");
         text_add_line(text, real);
         text_add(text, "'");
-        if (startable)
-                text_addf(text, " %s", startable->reason);
+        if (startable) {
+                text_add(text, " ");
+                text_add_line(text, startable->reason);
+        }
 }
 
 /* What decided, in words. */
@@ -194,14 +196,18 @@ static int describe(const abatis_policy *policy, abatis_access access, const cha
                 text_add(&text, " '");
                 text_add_line(&text, rule->path);
                 text_add(&text, "' (");
-                text_add(&text, rule->origin);
+                text_add_line(&text, rule->origin);
                 text_add(&text, ")");
         } else if (is_allowed) {
-                text_addf(&text, "%s all (%s)", names[access], policy_origin(policy, asked[access], NULL));
+                text_addf(&text, "%s all (", names[access]);
+                text_add_line(&text, policy_origin(policy, asked[access], NULL));
+                text_add(&text, ")");
         } else {
                 text_addf(&text, "no %s rule covers '", names[access]);
                 text_add_line(&text, real);
-                text_addf(&text, "' (%s)", policy_origin(policy, asked[access], NULL));
+                text_add(&text, "' (");
+                text_add_line(&text, policy_origin(policy, asked[access], NULL));
+                text_add(&text, ")");
         }
         return text_take(&text, out, err);
 }

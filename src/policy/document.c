@@ -37,7 +37,7 @@ __attribute__((format(printf, 5, 0))) static int set_error(abatis_error *err, co
 {
         abatis_error below;
 
-        vsnprintf(below.message, sizeof(below.message), format, arguments);
+        error_set_list(&below, ABATIS_E_INVALID, format, arguments);
         return error_set(err, ABATIS_E_INVALID, "%s:%u:%u: %s", name, line, column, below.message);
 }
 

@@ -37,14 +37,7 @@ static bool is_list(enum key_type type)
                type != TYPE_DURATION && type != TYPE_NUMBER;
 }
 
-/* What YAML would read as a break, refuse, or not show: everything but this may stand in quotes as it is. */
-static bool needs_escape(uint32_t character)
-{
-        return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
-               (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) ||
-               character == 0xfeff || character == 0xfffe || character == 0xffff;
-}
-
+/* What YAML would read as a break, refuse, or not show stands as an escape. */
 static void add_quoted(struct text *out, const char *value, size_t length)
 {
         text_add(out, "\"");
@@ -52,7 +45,9 @@ static void add_quoted(struct text *out, const char *value, size_t length)
                 uint32_t character;
                 size_t taken = text_character(value, length, &character);
 
-                if (needs_escape(character))
+                if (character == '\n')
+                        text_add(out, "\\n");
+                else if (text_is_hidden(character))
                         text_addf(out, character < 0x100 ? "\\x%02x" : "\\u%04x", character);
                 else if (character == '"' || character == '\\')
                         text_addf(out, "\\%c", (int)character);

@@ -1,5 +1,6 @@
 /* lint.c: finds what is valid and still wrong: rules that do nothing, contradictions, known holes. */
 #define _GNU_SOURCE
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,25 @@ struct lint {
         int count;
 };
 
-#define find(lint, ...)                                \
-        do {                                           \
-                text_addf(&(lint)->text, __VA_ARGS__); \
-                text_add(&(lint)->text, "\n");         \
-                (lint)->count++;                       \
-        } while (0)
+/* One line, whatever is in the paths. */
+__attribute__((format(printf, 2, 3))) static void find(struct lint *lint, const char *format, ...)
+{
+        OWN_FREE char *line = NULL;
+        va_list arguments;
+        int length;
+
+        va_start(arguments, format);
+        length = vasprintf(&line, format, arguments);
+        va_end(arguments);
+        lint->count++;
+        if (length < 0) {
+                line = NULL;
+                lint->text.has_failed = true;
+                return;
+        }
+        text_add_line(&lint->text, line);
+        text_add(&lint->text, "\n");
+}
 
 static bool is_hole(const struct rule *rule)
 {

@@ -200,7 +200,9 @@ int abatis_policy_print(abatis_policy *policy, abatis_format format, char **out,
         if (format == ABATIS_JSON)
                 return print_json(&lines, out, err);
         /* Read again, it means the same: nothing lies below it. */
-        text_addf(&text, "# workspace: %s\nversion: 1\nextends: []\n", policy->workspace);
+        text_add(&text, "# workspace: ");
+        text_add_line(&text, policy->workspace);
+        text_add(&text, "\nversion: 1\nextends: []\n");
         lines_print(&lines, &text);
         return text_take(&text, out, err);
 }

@@ -85,8 +85,35 @@ static void a_line_stays_one(void **state)
         text_add(&text, "first\n");
         text_add_line(&text, "a\nb\n\n");
         text_add_line(&text, "");
-        assert_string_equal(text.data, "first\na?b??");
+        assert_string_equal(text.data, "first\na\\nb\\n\\n");
         text_done(&text);
+}
+
+/* Each is shown, and no two look the same. */
+static void what_a_line_cannot_show_stands_as_an_escape(void **state)
+{
+        static const char *const cases[][2] = {
+                { "a b'c\"d{e}", "a b'c\"d{e}" },
+                { "\xc3\xbc\xe6\x97\xa5", "\xc3\xbc\xe6\x97\xa5" },
+                { "\n", "\\n" },
+                { "\\n", "\\\\n" },
+                { "\\\n", "\\\\\\n" },
+                { "\t\r", "\\t\\r" },
+                { "\x01\x1b[2J\x7f", "\\x01\\x1b[2J\\x7f" },
+                { "\xc2\x85\xc2\x9b", "\\u0085\\u009b" },
+                { "\x85\xff", "\\x85\\xff" },
+                { "\xe2\x80\xae\xe2\x80\xa8\xef\xbb\xbf", "\\u202e\\u2028\\ufeff" },
+                { "\\u202e", "\\\\u202e" },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                struct text text = { 0 };
+
+                text_add_line(&text, cases[i][0]);
+                assert_string_equal(text.data, cases[i][1]);
+                text_done(&text);
+        }
 }
 
 static void a_length_that_overflows_is_a_failure(void **state)
@@ -340,7 +367,7 @@ static void an_error_from_below_keeps_its_code_and_errno(void **state)
         assert_int_equal(error_within(&err, &below, "a\nb"), ABATIS_E_NOT_FOUND);
         assert_int_equal(err.code, ABATIS_E_NOT_FOUND);
         assert_int_equal(err.os_errno, 0);
-        assert_string_equal(err.message, "a\\x0ab: no");
+        assert_string_equal(err.message, "a\\nb: no");
         assert_int_equal(error_within(NULL, &below, "x"), ABATIS_E_NOT_FOUND);
 }
 
@@ -358,7 +385,7 @@ static void a_message_is_one_printable_line_whatever_a_path_holds(void **state)
 
         (void)state;
         error_set(&err, ABATIS_E_INVALID, "'%s'", "a\nb\r\t\x1b[31m\x7f\x01");
-        assert_string_equal(err.message, "'a\\x0ab\\x0d\\x09\\x1b[31m\\x7f\\x01'");
+        assert_string_equal(err.message, "'a\\nb\\r\\t\\x1b[31m\\x7f\\x01'");
         error_set(&err, ABATIS_E_INVALID, "'%s'", "caf\xc3\xa9");
         assert_string_equal(err.message, "'caf\xc3\xa9'");
 }
@@ -376,22 +403,43 @@ static void a_message_carries_no_c1_control_character(void **state)
         assert_null(strstr(err.message, "\xc2\x85"));
 }
 
-static void a_message_too_long_is_cut_and_terminated(void **state)
+/* Its beginning, its end and what is said about it stay. */
+static void a_message_too_long_loses_the_middle_of_a_path(void **state)
 {
-        char *long_path = malloc(8192);
-        abatis_error err;
+        static const char *const fillings[] = { "x", "\n", "\xc3\xbc", "\xff", "\xe2\x80\xae", "a b ", " " };
+        char *long_path = malloc(70000);
+        abatis_error err, above;
 
         (void)state;
         assert_non_null(long_path);
-        for (int byte = 'x'; byte >= 0; byte = byte == 'x' ? '\n' : -1) {
-                memset(long_path, byte, 8191);
-                long_path[8191] = '\0';
-                memset(&err, 0x55, sizeof(err));
-                error_os(&err, EPERM, "cannot open '%s'", long_path);
-                assert_non_null(memchr(err.message, '\0', sizeof(err.message)));
-                assert_true(strlen(err.message) > 900);
-                assert_null(strchr(err.message, '\n'));
+        for (size_t i = 0; i < sizeof(fillings) / sizeof(*fillings); i++) {
+                for (size_t length = 1000; length < 65000; length = length < 1100 ? length + 1 : 2 * length) {
+                        size_t used = (size_t)sprintf(long_path, "/begin/");
+
+                        while (used < length)
+                                used += (size_t)sprintf(long_path + used, "%s", fillings[i]);
+                        strcpy(long_path + used, "/end");
+                        memset(&err, 0x55, sizeof(err));
+                        error_os(&err, EPERM, "cannot open '%s'", long_path);
+                        assert_non_null(memchr(err.message, '\0', sizeof(err.message)));
+                        assert_null(strchr(err.message, '\n'));
+                        assert_true(text_is_utf8(err.message, strlen(err.message)));
+                        assert_int_equal(strncmp(err.message, "cannot open '/begin/", 20), 0);
+                        assert_non_null(strstr(err.message, "/end': Operation not permitted"));
+                        if (length > 1024)
+                                assert_non_null(strstr(err.message, "[...]"));
+                        error_set(&above, ABATIS_E_INVALID, "%s:1:2: %s", long_path, err.message);
+                        assert_non_null(strstr(above.message, "/end': Operation not permitted"));
+                        assert_null(strchr(above.message, '\n'));
+                }
         }
+        /* With two of them, what is said between them stays too. */
+        memset(long_path, 'y', 9000);
+        long_path[9000] = '\0';
+        error_set(&err, ABATIS_E_INVALID, "'/a/%s/b' leads to '/c/%s/d', which is denied", long_path,
+                  long_path);
+        assert_non_null(strstr(err.message, "/b' leads to '/c/"));
+        assert_non_null(strstr(err.message, "/d', which is denied"));
         free(long_path);
 }
 
@@ -438,6 +486,7 @@ int main(void)
                 cmocka_unit_test(an_empty_text_is_taken_as_an_empty_string),
                 cmocka_unit_test(after_a_failure_builders_do_nothing_and_taking_fails),
                 cmocka_unit_test(a_line_stays_one),
+                cmocka_unit_test(what_a_line_cannot_show_stands_as_an_escape),
                 cmocka_unit_test(a_length_that_overflows_is_a_failure),
                 cmocka_unit_test(a_list_owns_copies),
                 cmocka_unit_test(a_character_is_taken_off_with_its_bytes),
@@ -451,7 +500,7 @@ int main(void)
                 cmocka_unit_test(an_error_struct_may_be_null),
                 cmocka_unit_test(a_message_is_one_printable_line_whatever_a_path_holds),
                 cmocka_unit_test(a_message_carries_no_c1_control_character),
-                cmocka_unit_test(a_message_too_long_is_cut_and_terminated),
+                cmocka_unit_test(a_message_too_long_loses_the_middle_of_a_path),
                 cmocka_unit_test(a_string_that_is_no_text_goes_into_json_as_base64),
                 cmocka_unit_test(json_that_could_not_be_built_is_an_error),
         };

@@ -31,7 +31,7 @@ static void mistakes_in_lines_are_found_where_they_are(void **state)
                 { "a. = 1", "f:1:4: " KEY "not '='" },
                 { "a.\nb = 1", "f:1:3: " KEY "not the end of the line" },
                 { "\xc3\xa9 = 1", "f:1:1: " KEY "not '\xc3\xa9'" },
-                { "a\xef\xbb\xbf = 1", "f:1:2: expected '=' after the key, not '\xef\xbb\xbf'" },
+                { "a\xef\xbb\xbf = 1", "f:1:2: expected '=' after the key, not '\\ufeff'" },
                 { "\"\"\"a\"\"\" = 1",
                   "f:1:1: a key is written on one line, between single or double quotes" },
                 { "# a\x01", "f:1:4: expected text in the comment, not the control character U+0001" },
