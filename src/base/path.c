@@ -80,7 +80,7 @@ char *path_real(const char *path)
 
 bool path_is_clean(const char *path)
 {
-        static const bool ends_name[256] = { ['\0'] = true, ['/'] = true, ['\n'] = true };
+        static const bool ends_name[256] = { ['\0'] = true, ['/'] = true };
 
         if (*path != '/' || !path[1])
                 return *path == '/';
@@ -91,7 +91,7 @@ bool path_is_clean(const char *path)
                 while (!ends_name[(unsigned char)*path])
                         path++;
                 length = (size_t)(path - name);
-                if (!length || length > NAME_MAX || *path == '\n' ||
+                if (!length || length > NAME_MAX ||
                     (*name == '.' && (length == 1 || (length == 2 && name[1] == '.'))))
                         return false;
         }
@@ -107,8 +107,6 @@ int path_clean(const char *path, char **out, abatis_error *err)
                 return error_set(err, ABATIS_E_INVALID, "an empty path");
         if (*path != '/')
                 return error_set(err, ABATIS_E_INVALID, "'%s' is relative; give an absolute path", path);
-        if (strchr(path, '\n'))
-                return error_set(err, ABATIS_E_INVALID, "'%s' has a newline in it", path);
         clean = malloc(strlen(path) + 2);
         if (!clean)
                 return error_memory(err);

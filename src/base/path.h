@@ -20,7 +20,7 @@ struct path_facts {
 enum path_kind path_kind_of(unsigned mode);
 /* True when `path` is `directory` or lies below it: /binaries is not below /bin. Both absolute and clean. */
 bool path_is_below(const char *path, const char *directory);
-/* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative, climbing and unprintable ones. */
+/* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative and climbing ones. */
 int path_clean(const char *path, char **out, abatis_error *err);
 /* True for what path_clean() would give back as it is. */
 bool path_is_clean(const char *path);

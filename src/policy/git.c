@@ -11,7 +11,8 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-/* The first line of a small file, without its newline. *out stays NULL when it is absent, empty or too long. */
+/* A small file that holds a path, which may have newlines in it, without those at its end: as git reads it. *out stays
+ * NULL when it is absent, empty or longer than a path that git can open. */
 static int read_line(const char *path, char **out, abatis_error *err)
 {
         char line[4097];
@@ -20,8 +21,9 @@ static int read_line(const char *path, char **out, abatis_error *err)
 
         if (length <= 0 || length == sizeof(line) - 1)
                 return 0;
+        while (length && strchr("\r\n", line[length - 1]))
+                length--;
         line[length] = '\0';
-        line[strcspn(line, "\n")] = '\0';
         if (!*line)
                 return 0;
         *out = strdup(line);
@@ -101,6 +103,25 @@ static int protect_below(abatis_policy *policy, const char *directory, const cha
         return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
 }
 
+/* What stands in quotes, up to their end, with git's escapes undone in place. */
+static char *unquote(char *text)
+{
+        static const char escapes[][2] = { { 'n', '\n' }, { 't', '\t' }, { 'b', '\b' } };
+        char *from = text, *to = text;
+
+        for (; *from && *from != '"' && *from != '\r'; from++) {
+                if (*from == '\\' && from[1]) {
+                        from++;
+                        for (size_t i = 0; i < sizeof(escapes) / sizeof(*escapes); i++)
+                                if (*from == escapes[i][0])
+                                        *from = escapes[i][1];
+                }
+                *to++ = *from;
+        }
+        *to = '\0';
+        return text;
+}
+
 /* The value in "KEY = VALUE ; comment", unquoted, or NULL when the line is another key's. The line is changed. */
 static char *value_of(char *line, const char *key)
 {
@@ -114,11 +135,8 @@ static char *value_of(char *line, const char *key)
         if (*value != '=')
                 return NULL;
         value += 1 + strspn(value + 1, " \t");
-        if (*value == '"') {
-                value++;
-                value[strcspn(value, "\"\r")] = '\0';
-                return value;
-        }
+        if (*value == '"')
+                return unquote(value + 1);
         end = value + strcspn(value, ";#\r");
         while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
                 end--;

@@ -177,8 +177,6 @@ static int resolve_directory(const char *what, const char *path, char **out, aba
                 path = ".";
         if (!real)
                 return error_os(err, errno, "%s '%s'", what, path);
-        if (strchr(real, '\n'))
-                return error_set(err, ABATIS_E_INVALID, "%s '%s' has a newline in it", what, real);
         if (stat(path, &status) < 0)
                 return error_os(err, errno, "%s '%s'", what, path);
         if (!S_ISDIR(status.st_mode))
@@ -255,8 +253,8 @@ static int open_world(abatis_policy *policy, const char *origin, abatis_error *e
                 struct stat status;
 
                 snprintf(path, sizeof(path), "/%s", entry->d_name);
-                if (*entry->d_name == '.' || is_system_path(path) || strchr(path, '\n') ||
-                    lstat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+                if (*entry->d_name == '.' || is_system_path(path) || lstat(path, &status) < 0 ||
+                    !S_ISDIR(status.st_mode))
                         continue;
                 r = policy_add_rule(policy, RULE_WRITE, path, origin, err);
         }

@@ -247,7 +247,7 @@ static int deny_if_exists(abatis_policy *policy, const struct place *place, cons
         joined = path_join(place->path, name);
         if (!joined)
                 return error_memory(err);
-        if (place->is_real && !S_ISLNK(mode) && !strchr(name, '/') && !strchr(joined, '\n'))
+        if (place->is_real && !S_ISLNK(mode) && !strchr(name, '/'))
                 return policy_add_examined(policy, RULE_DENY, joined, path_kind_of(mode), origin, err);
         return policy_add_rule(policy, RULE_DENY, joined, origin, err);
 }

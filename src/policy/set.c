@@ -146,7 +146,9 @@ static int set_item(abatis_policy *policy, enum key_id key, const char *value, a
 {
         OWN_FREE char *clean = NULL;
 
-        if (!*value || strchr(value, '\n'))
+        bool is_path = key == KEY_UNIX || key == KEY_COMMANDS;
+
+        if (!*value || (!is_path && strchr(value, '\n')))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
         if (key == KEY_CONNECT && !layer_is_place(value))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not of the form HOST:PORT", value);

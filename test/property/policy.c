@@ -93,10 +93,10 @@ static void add_path(struct writer *writer, const char *path)
 
 /* ---- what the lists say --------------------------------------------------------------------------------- */
 
-/* No document can hold bytes that are not UTF-8, and no rule a newline. */
+/* No document can hold bytes that are not UTF-8. */
 static bool can_be_written(const char *path)
 {
-        return !strchr(path, '\n') && !strchr(path, '\xff');
+        return !strchr(path, '\xff');
 }
 
 /* Something that is asked for below a link, or that is not there: more often refused than not, so it is rare. */

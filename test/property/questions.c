@@ -221,32 +221,15 @@ static void ask_about(struct question *question, const char *path, abatis_policy
         question->place = place_of(question->rule);
 }
 
-/* No rule can speak of a name with a newline, so what holds for the directory holds for it. The engine itself says no
- * to every such question. */
-static void ask_about_newline(struct question *question, abatis_policy *policy)
-{
-        char *parent = strdup(question->path), *slash;
-
-        ask_about(question, question->path, policy);
-        if (question->is_allowed || question->has_error)
-                die("the engine answered a question with a newline", question->path);
-        while (parent && strchr(parent, '\n') && (slash = strrchr(parent, '/')))
-                *slash = '\0';
-        if (!parent)
-                die("questions", "memory");
-        ask_about(question, parent, policy);
-        free(parent);
-}
-
 void questions_ask(struct questions *questions, abatis_policy *policy)
 {
         for (size_t i = 0; i < questions->count; i++) {
                 struct question *question = &questions->items[i];
 
-                if (strchr(question->path, '\n'))
-                        ask_about_newline(question, policy);
-                else
-                        ask_about(question, question->path, policy);
+                ask_about(question, question->path, policy);
+                /* One line, or what a name holds could pass for another answer. */
+                if (strchr(question->rule, '\n'))
+                        die("the answer has two lines", question->rule);
                 if (question->is_allowed && question->helper)
                         ask_about(question, question->helper, policy);
         }

@@ -27,6 +27,11 @@ static const char *const odd_names[] = {
         "back\\slash",
         "tab\there",
         "new\nline",
+        "\n",
+        "\n\n",
+        "a\n",
+        "\nb",
+        ".env\n",
         "\xc3\xbcml\xc3\xa4ut-\xe6\x97\xa5\xe6\x9c\xac",
         "not-utf8-\xff\xfe",
         "control-\x01",
@@ -177,8 +182,7 @@ static void make_link(struct scene *scene, const char *parent, const char *path)
         const char *to = scene->entries[scene_random(scene, (unsigned)scene->count)].path;
         char *target;
 
-        /* Nor may a link lead to such a path: then a rule could speak of it. */
-        if (scene_chance(scene, 25) || strchr(to, '\n'))
+        if (scene_chance(scene, 25))
                 target = strdup(link_targets[scene_random(scene, COUNT(link_targets))]);
         else if (scene_chance(scene, 50))
                 target = strdup(to);
@@ -225,11 +229,6 @@ static void make_random_entry(struct scene *scene)
                 write_script(scene, path);
                 add_entry(scene, ENTRY_SCRIPT, path);
         } else if (draw < 90) {
-                /* A path with a newline is no question to the engine, so what it would lead to stays unknown. */
-                if (strchr(path, '\n')) {
-                        free(path);
-                        return;
-                }
                 make_link(scene, parent, path);
                 add_entry(scene, ENTRY_LINK, path);
         } else if (draw < 96) {
@@ -312,8 +311,7 @@ static void choose_options(struct scene *scene)
         const struct entry *data = random_entry(scene, ENTRY_DIRECTORY);
         const struct entry *program = random_entry(scene, ENTRY_PROGRAM);
 
-        if (data && scene_chance(scene, 10) && !is_below(scene->workspace, data->path) &&
-            !strchr(data->path, '\n'))
+        if (data && scene_chance(scene, 10) && !is_below(scene->workspace, data->path))
                 scene->data = strdup(data->path);
         if (program && scene_chance(scene, 10))
                 scene->program = strdup(program->path);
@@ -355,14 +353,18 @@ static void change_modes(struct scene *scene)
 
 void scene_make(struct scene *scene, uint64_t seed, const char *tree, const char *tools)
 {
+        const char *workspace, *home;
+
         *scene = (struct scene){ .random = seed, .tools = tools, .tree = strdup(tree) };
         if (!scene->tree || mkdir(tree, 0755) < 0)
                 die("mkdir", tree);
         add_entry(scene, ENTRY_DIRECTORY, strdup(tree));
-        scene->workspace = join(tree, "ws");
-        scene->home = join(tree, "home");
-        make_directory(scene, tree, "ws");
-        make_directory(scene, tree, "home");
+        workspace = scene_chance(scene, 15) ? "w\ns" : "ws";
+        home = scene_chance(scene, 15) ? "home\n" : "home";
+        scene->workspace = join(tree, workspace);
+        scene->home = join(tree, home);
+        make_directory(scene, tree, workspace);
+        make_directory(scene, tree, home);
         make_directory(scene, tree, "out");
         make_special_entries(scene);
         scene->workspace_name = name_place(scene, scene->workspace, "ws link");

@@ -203,6 +203,33 @@ static void what_leads_a_worktree_to_its_main_repository_is_protected(void **sta
         abatis_policy_free(policy);
 }
 
+/* As git writes and reads them. */
+static void repositories_with_newlines_in_their_names_are_found(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_repository("ma\nin/.git");
+        make_filef("ma\nin/.git/worktrees/ws/gitdir", "%s\n", at("ws/.git"));
+        make_filef("ws/.git", "gitdir: %s\n", at("ma\nin/.git/worktrees/ws"));
+        policy = new_policy("dev");
+        assert_true(may(policy, ABATIS_WRITE, at("ma\nin/.git/objects/x")));
+        assert_false(may(policy, ABATIS_WRITE, at("ma\nin/.git/config")));
+        abatis_policy_free(policy);
+        policy = new_policy("tool");
+        assert_false(may(policy, ABATIS_READ, at("ma\nin/.git/config")));
+        assert_true(may(policy, ABATIS_READ, at("ma\nin/x")));
+        abatis_policy_free(policy);
+
+        make_repository("other/.git");
+        make_dir("other/ho\n\"o\\ks");
+        make_file("other/.git/config", "[core]\n\thooksPath = \"ho\\n\\\"o\\\\ks\"\n");
+        policy = new_policy_with("dev", at("other"), NULL, NULL);
+        assert_false(may(policy, ABATIS_WRITE, at("other/ho\n\"o\\ks/pre-commit")));
+        assert_true(may(policy, ABATIS_WRITE, at("other/ho")));
+        abatis_policy_free(policy);
+}
+
 static void a_worktree_that_points_relatively_is_recognised(void **state)
 {
         abatis_policy *policy;
@@ -460,6 +487,7 @@ int main(void)
                 POLICY_TEST(a_workspace_without_repository_has_no_git_rules),
                 POLICY_TEST(a_worktree_may_commit_to_its_main_repository_and_no_more),
                 POLICY_TEST(what_leads_a_worktree_to_its_main_repository_is_protected),
+                POLICY_TEST(repositories_with_newlines_in_their_names_are_found),
                 POLICY_TEST(a_worktree_that_points_relatively_is_recognised),
                 POLICY_TEST(a_pointer_to_somebody_else_s_repository_opens_nothing),
                 POLICY_TEST(a_pointer_back_to_another_place_opens_nothing),

@@ -168,12 +168,16 @@ static void needless_and_climbing_parts_are_seen_wherever_rules_are(void **state
                 const char *path;
                 bool may_read, may_write;
         } cases[] = {
-                { "ws/a", true, false },         { "ws/a/", true, false },    { "ws//a", true, false },
-                { "ws/./a", true, false },       { "ws/a/.", true, false },   { "ws/a//x", true, false },
-                { "ws/a/./x", true, false },     { "ws/a/x/", true, false },  { "ws//", true, true },
-                { "ws/ab", true, true },         { "ws/a/..", false, false }, { "ws/a/../b", false, false },
-                { "ws/a/x/../y", false, false }, { "ws/..", false, false },   { "ws/a/x\ny", false, false },
-                { "ws/..a", true, true },        { "ws/a/...", true, false },
+                { "ws/a", true, false },         { "ws/a/", true, false },
+                { "ws//a", true, false },        { "ws/./a", true, false },
+                { "ws/a/.", true, false },       { "ws/a//x", true, false },
+                { "ws/a/./x", true, false },     { "ws/a/x/", true, false },
+                { "ws//", true, true },          { "ws/ab", true, true },
+                { "ws/a/..", false, false },     { "ws/a/../b", false, false },
+                { "ws/a/x/../y", false, false }, { "ws/..", false, false },
+                { "ws/a/x\ny", true, false },    { "ws/a\n", true, true },
+                { "ws/x\n/../y", false, false }, { "ws/..a", true, true },
+                { "ws/a/...", true, false },
         };
         abatis_policy *policy = new_policy("dev");
 

@@ -61,7 +61,7 @@ static void a_relative_climbing_or_broken_path_is_refused(void **state)
         static const char *const cases[] = {
                 NULL,   "",      "a",      "./a",    "../a",  "~",    "~/a",   ".",       "..",
                 "/..",  "/../",  "/a/..",  "/a/../", "/../a", "//..", "/./..", "/a/../b", "/a/b/../../..",
-                "/a\n", "/a\nb", "/\n/..", " /a",    "\n",
+                "/\n/..", " /a",   "\n",
         };
 
         (void)state;

@@ -30,13 +30,11 @@ static void a_workspace_that_is_no_directory_is_refused_by_name(void **state)
         (void)state;
         make_file("file", "");
         make_link("loop", "loop");
-        make_dir("new\nline");
         assert_int_equal(refused_policy("dev", at("no"), NULL, NULL), ABATIS_E_SYSTEM);
         assert_non_null(strstr(refused_message, at("no")));
         assert_int_equal(refused_policy("dev", at("file"), NULL, NULL), ABATIS_E_INVALID);
         assert_non_null(strstr(refused_message, at("file")));
         assert_int_equal(refused_policy("dev", at("loop"), NULL, NULL), ABATIS_E_SYSTEM);
-        assert_int_equal(refused_policy("dev", at("new\nline"), NULL, NULL), ABATIS_E_INVALID);
         assert_true(refused_policy("dev", "", NULL, NULL) < 0);
         assert_int_equal(refused_policy("tool", "/", NULL, NULL), ABATIS_E_INVALID);
         assert_int_equal(refused_policy("strict", "//", NULL, NULL), ABATIS_E_INVALID);
@@ -88,7 +86,7 @@ static void a_path_that_cannot_be_a_rule_is_refused(void **state)
                 assert_set_fails(policy, names[i], "./x", "./x");
                 assert_set_fails(policy, names[i], "~/x", "~/x");
                 assert_set_fails(policy, names[i], at("ws/../ws"), "..");
-                assert_set_fails(policy, names[i], at("ws\n"), "newline");
+                assert_set_fails(policy, names[i], at("ws\n/../ws"), "..");
                 assert_set_fails(policy, names[i], at("loop"), at("loop"));
         }
         abatis_policy_free(policy);
