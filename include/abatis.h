@@ -45,7 +45,7 @@ enum {
 typedef struct abatis_error {
         int code;           /* ABATIS_E_* */
         int os_errno;       /* errno, or 0 */
-        char message[1024]; /* one line, no newline, never empty after a failure */
+        char message[1024]; /* one line of printable text, never empty after a failure */
 } abatis_error;
 
 /* The candidate (the list ends with NULL) whose spelling is nearest to the word, for "did you mean"; NULL when none is
@@ -103,7 +103,7 @@ ABATIS_API int abatis_policy_check(abatis_policy *policy, abatis_access access, 
  * /Library /private/etc), blocked to both are `data` and `config.toml` in the agent's data directory, to reading its
  * configuration file elsewhere. data_dir and config_path may be NULL: there is none. Links are resolved in all of
  * them, of an absent path as far as it exists, and ".." is what it means. Whatever cannot be found out is blocked: a
- * relative or empty path, a loop of links, a directory that may not be looked into, a path longer than the kernel takes.
+ * relative or empty path, a loop of links, a directory that may not be looked into, a path of more than 65535 bytes.
  * Each call looks at the file system anew; who asks often makes a policy and uses abatis_policy_check(). */
 ABATIS_API int abatis_is_write_blocked(const char *path, const char *data_dir);
 ABATIS_API int abatis_is_read_blocked(const char *path, const char *data_dir, const char *config_path);

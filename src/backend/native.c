@@ -5,6 +5,8 @@
 
 #include "backend/native.h"
 
+enum { LINK_LONGEST = 4095 /* bytes that a symbolic link holds */ };
+
 static int compare_rules(const void *left, const void *right)
 {
         const struct rule *a = *(const struct rule *const *)left, *b = *(const struct rule *const *)right;
@@ -20,9 +22,14 @@ bool native_is_in_private_tmp(const struct native *native, const char *path)
 
 bool native_has_step(const struct native *native, enum plan_op op, const char *path)
 {
-        for (size_t i = 0; i < native->plan->step_count && !native->plan->has_failed; i++)
-                if (native->plan->steps[i].op == op && !strcmp(native->plan->steps[i].path, path))
+        size_t length = strlen(path);
+
+        for (size_t i = 0; i < native->plan->step_count && !native->plan->has_failed; i++) {
+                const struct step *step = &native->plan->steps[i];
+
+                if (step->op == op && step->length == length && !memcmp(step->path, path, length))
                         return true;
+        }
         return false;
 }
 
@@ -139,6 +146,17 @@ static bool needs_showing(const struct native *native, size_t index)
                native_is_in_private_tmp(native, rule->facts.real);
 }
 
+static void miss_long_link(struct native *native, const struct rule *rule)
+{
+        static const enum clause_kind kinds[] = { CLAUSE_READ, CLAUSE_TMP };
+
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && strlen(rule->facts.real) > LINK_LONGEST; i++)
+                plan_miss(
+                        native->plan, kinds[i], PLAN_NO_INDEX,
+                        "the symbolic link '%s' leads to a path that is too long for a link; name that path",
+                        rule->path);
+}
+
 /* Binds what a new root, a private /tmp or a world that cannot be executed would otherwise not have. */
 static void add_shown(struct native *native)
 {
@@ -156,6 +174,7 @@ static void add_shown(struct native *native)
                     !native_has_step(native, PLAN_LINK, rule->path)) {
                         step = plan_step(plan, PLAN_LINK, rule->path, 0);
                         plan_target(plan, step, real);
+                        miss_long_link(native, rule);
                 }
                 if (!needs_showing(native, i) || find_above(native, i, RULE_WRITE))
                         continue;

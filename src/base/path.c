@@ -5,18 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 
 enum { MAX_LINKS = 40 /* the kernel's own limit for one lookup */ };
 
@@ -34,29 +31,12 @@ char *path_join(const char *directory, const char *name)
         return text_join(directory[1] ? directory : "", "/", name);
 }
 
-/* One lookup in the kernel, where realpath() asks about every component. */
-int path_open_without_links(const char *path, unsigned flags)
-{
-#ifdef __linux__
-        const struct {
-                uint64_t flags, mode, resolve;
-        } how = { flags | O_CLOEXEC, 0, 4 /* no symbolic links */ };
-
-        return (int)syscall(437 /* openat2 */, AT_FDCWD, path, &how, sizeof(how));
-#else
-        (void)path;
-        (void)flags;
-        errno = ENOSYS;
-        return -1;
-#endif
-}
-
 bool path_has_no_link(const char *path)
 {
         /* A directory cannot be opened for writing, and nothing else as a directory: the kernel walks the whole path and
          * opens nothing. That is a third cheaper than to open and close, and no descriptor is ever there to be
          * inherited by a child of another thread. */
-        OWN_FD int fd = path_open_without_links(path, O_WRONLY | O_DIRECTORY);
+        OWN_FD int fd = reach_open_without_links(path, O_WRONLY | O_DIRECTORY);
 
         return fd < 0 && (errno == EISDIR || errno == ENOTDIR || errno == ENOENT);
 }
@@ -69,18 +49,67 @@ static bool is_real(const char *path)
         if (*path != '/' || strstr(path, "//") || strstr(path, "/.") ||
             (length > 1 && path[length - 1] == '/'))
                 return false;
-        fd = path_open_without_links(path, O_PATH);
+        fd = reach_open_without_links(path, O_PATH);
         return fd >= 0;
 }
 
+/* The same for a path that is too long for realpath(), or leads to one. */
+static char *resolve_long(const char *path)
+{
+        OWN_PATH_FACTS struct path_facts facts = { 0 };
+        OWN_FREE char *directory = *path == '/' ? NULL : reach_working_directory(), *whole = NULL;
+        abatis_error err;
+
+        if (*path != '/' && !directory)
+                return NULL;
+        whole = directory ? path_join(directory, path) : strdup(path);
+        if (!whole || path_resolve(whole, NULL, &facts, &err) < 0) {
+                errno = !whole || err.code == ABATIS_E_MEMORY ? ENOMEM : err.os_errno;
+                return NULL;
+        }
+        if (facts.kind != PATH_ABSENT)
+                return take_pointer(facts.real);
+        errno = ENOENT;
+        return NULL;
+}
+
+/* One lookup in the kernel, where realpath() asks about every component. */
 char *path_real(const char *path)
 {
-        return is_real(path) ? strdup(path) : realpath(path, NULL);
+        char *real = is_real(path) ? strdup(path) : realpath(path, NULL);
+
+        return real || errno != ENAMETOOLONG ? real : resolve_long(path);
+}
+
+/* Longer than one call of the kernel takes is no matter, but what a path costs is bounded. */
+static int check_length(const char *path, size_t length, abatis_error *err)
+{
+        size_t names = 0;
+
+        if (length > PATH_LONGEST)
+                return error_set(err, ABATIS_E_INVALID, "'%s' has %zu bytes; %d are the most", path, length,
+                                 PATH_LONGEST);
+        for (size_t i = 0; i < length; i++)
+                names += path[i] == '/';
+        if (names > PATH_DEEPEST)
+                return error_set(err, ABATIS_E_INVALID, "'%s' is %zu directories deep; %d are the most", path,
+                                 names, PATH_DEEPEST);
+        return 0;
+}
+
+char *path_to_enter(const char *directory)
+{
+        char *real = directory && strlen(directory) >= PATH_MAX ? path_real(directory) : NULL;
+
+        if (real)
+                return real;
+        return directory ? strdup(directory) : reach_working_directory();
 }
 
 bool path_is_clean(const char *path)
 {
         static const bool ends_name[256] = { ['\0'] = true, ['/'] = true };
+        const char *start = path;
 
         if (*path != '/' || !path[1])
                 return *path == '/';
@@ -95,7 +124,7 @@ bool path_is_clean(const char *path)
                     (*name == '.' && (length == 1 || (length == 2 && name[1] == '.'))))
                         return false;
         }
-        return true;
+        return path - start < PATH_MAX || !check_length(start, (size_t)(path - start), NULL);
 }
 
 int path_clean(const char *path, char **out, abatis_error *err)
@@ -130,6 +159,8 @@ int path_clean(const char *path, char **out, abatis_error *err)
         if (!used)
                 clean[used++] = '/';
         clean[used] = '\0';
+        if (used >= PATH_MAX && check_length(clean, used, err) < 0)
+                return ABATIS_E_INVALID;
         *out = take_pointer(clean);
         return 0;
 }
@@ -145,7 +176,7 @@ enum path_kind path_kind_of(unsigned mode)
 static char *read_link(const char *path)
 {
         char target[PATH_MAX];
-        ssize_t length = readlink(path, target, sizeof(target) - 1);
+        long length = reach_read_link(path, target, sizeof(target) - 1);
 
         if (length < 0)
                 return NULL;
@@ -189,9 +220,11 @@ static int walk(const char *name, struct text *real, char **rest, struct path_fa
         text_add(real, name);
         if (real->has_failed)
                 return error_memory(err);
+        if (real->length >= PATH_MAX && check_length(real->data, real->length, NULL) < 0)
+                return error_os(err, ENAMETOOLONG, "cannot resolve '%s'", real->data);
         if (facts->kind == PATH_ABSENT)
                 return 0;
-        if (lstat(real->data, &status) < 0) {
+        if (reach_lstat(real->data, &status) < 0) {
                 if (errno != ENOENT && errno != ENOTDIR)
                         return error_os(err, errno, "cannot examine '%s'", real->data);
                 facts->kind = PATH_ABSENT;

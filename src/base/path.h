@@ -8,6 +8,10 @@
 #include "abatis.h"
 #include "base/text.h"
 
+/* A path may be longer than the kernel takes at once (see reach.h), but not without end: what a rule costs grows with the
+ * directories above it. No path that the kernel takes at once is deeper. */
+enum { PATH_LONGEST = 65535, PATH_DEEPEST = 2048 };
+
 enum path_kind { PATH_ABSENT, PATH_FILE, PATH_DIRECTORY, PATH_OTHER };
 
 struct path_facts {
@@ -20,18 +24,18 @@ struct path_facts {
 enum path_kind path_kind_of(unsigned mode);
 /* True when `path` is `directory` or lies below it: /binaries is not below /bin. Both absolute and clean. */
 bool path_is_below(const char *path, const char *directory);
-/* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative and climbing ones. */
+/* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative, climbing and endless ones. */
 int path_clean(const char *path, char **out, abatis_error *err);
 /* True for what path_clean() would give back as it is. */
 bool path_is_clean(const char *path);
-/* A descriptor that no exec inherits, or -1 with errno: ELOOP at a symbolic link anywhere on the way, ENOSYS where the
- * kernel cannot tell. */
-int path_open_without_links(const char *path, unsigned flags);
 /* True when a clean path is known to be real as far as it exists: no symbolic link on the way. False when there is one,
  * and when it could not be found out. */
 bool path_has_no_link(const char *path);
 /* Like realpath(): no link in what is returned, which is owned by the caller, or NULL with errno. */
 char *path_real(const char *path);
+/* The directory, or the working directory for NULL, for a process that walks to what is too long to be entered at once,
+ * and follows no link on the way. Owned by the caller, or NULL with errno. */
+char *path_to_enter(const char *directory);
 /* "directory/name", owned by the caller, or NULL. */
 char *path_join(const char *directory, const char *name);
 

@@ -28,6 +28,12 @@ static int examine(const char *path, abatis_error *err)
                 if (errno == EACCES)
                         return error_set(err, ABATIS_E_NOT_EXECUTABLE,
                                          "'%s' cannot be reached: permission denied", path);
+                if (errno == ENAMETOOLONG)
+                        return error_set(
+                                err, ABATIS_E_NOT_FOUND,
+                                "'%s' is longer than the path of any program that the kernel starts; "
+                                "go to its directory first",
+                                path);
                 return error_set(err, ABATIS_E_NOT_FOUND, "'%s' does not exist", path);
         }
         if (S_ISDIR(status.st_mode))

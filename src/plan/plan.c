@@ -147,7 +147,9 @@ size_t plan_step(struct plan *plan, enum plan_op op, const char *path, uint64_t 
         if (!steps)
                 return 0;
         plan->steps = steps;
-        steps[plan->step_count] = (struct step){ .op = op, .path = copy(plan, path), .value = value };
+        steps[plan->step_count] = (struct step){
+                .op = op, .path = copy(plan, path), .length = path ? strlen(path) : 0, .value = value
+        };
         return plan->step_count++;
 }
 

@@ -83,6 +83,7 @@ enum plan_op {
 struct step {
         enum plan_op op;
         char *path, *target; /* owned, may be NULL */
+        size_t length;       /* of the path: those of a deep tree differ at their ends only */
         uint64_t value;
 };
 

@@ -3,12 +3,12 @@
  * This is a courtesy, not the wall: the path is denied anyway. But a refusal up front names the argument and the rule,
  * where the command could only say "Permission denied". */
 #define _GNU_SOURCE
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/policy.h"
 
 bool arguments_are_checked(const abatis_policy *policy)
@@ -37,7 +37,7 @@ static char *make_absolute(const abatis_policy *policy, const char *text, const 
                 path = *text == '/' ? strdup(text) : text_join(cwd, "/", text);
         *is_short = !path;
         /* A word is a path when something has that name. */
-        if (path && *text != '/' && *text != '~' && !strchr(text, '/') && access(path, F_OK) < 0) {
+        if (path && *text != '/' && *text != '~' && !strchr(text, '/') && reach_access(path, F_OK) < 0) {
                 free(path);
                 return NULL;
         }
@@ -55,8 +55,8 @@ static int find_denial(const abatis_policy *policy, const char *text, const char
         int r;
 
         *out = NULL;
-        /* No file has a longer name. */
-        if (!*text || strlen(text) >= PATH_MAX)
+        /* No rule speaks of a longer one. */
+        if (!*text || strlen(text) > PATH_LONGEST)
                 return 0;
         path = make_absolute(policy, text, cwd, &is_short);
         if (!path)

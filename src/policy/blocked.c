@@ -3,8 +3,6 @@
  * Every way of not knowing ends in the answer "blocked". A protected place is wherever its name leads, like the path
  * that is asked about, so that no spelling of either makes a difference. */
 #define _GNU_SOURCE
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +83,7 @@ static bool find_meaning(const char *path, struct meaning *meaning)
 {
         bool is_clean;
 
-        if (!path || *path != '/' || strlen(path) >= PATH_MAX)
+        if (!path || *path != '/' || strlen(path) > PATH_LONGEST)
                 return false;
         is_clean = path_is_clean(path);
         if (is_clean && path_has_no_link(path)) {
@@ -124,11 +122,9 @@ static bool is_in_data(const struct meaning *asked, const char *data_dir)
         if (!data_dir)
                 return false;
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-                char place[PATH_MAX + 16];
-                int length = snprintf(place, sizeof(place), "%s/%s", data_dir, names[i]);
+                OWN_FREE char *place = text_join(data_dir, "/", names[i]);
 
-                if (length < 0 || (size_t)length >= sizeof(place) || *data_dir != '/' ||
-                    is_inside_meaning(asked, place))
+                if (!place || *data_dir != '/' || is_inside_meaning(asked, place))
                         return true;
         }
         return false;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/index.h"
 #include "policy/policy.h"
 
@@ -123,7 +124,7 @@ static bool is_directory(const char *real)
 {
         struct stat status;
 
-        return !lstat(real, &status) && S_ISDIR(status.st_mode);
+        return !reach_lstat(real, &status) && S_ISDIR(status.st_mode);
 }
 
 /* Where a command finds something else than the host has: not a matter of rules. */

@@ -15,6 +15,7 @@
 #include "base/executable.h"
 #include "base/own.h"
 #include "base/program.h"
+#include "base/reach.h"
 #include "policy/policy.h"
 
 enum { COPY_MAX = 64 * 1024 * 1024 };
@@ -88,7 +89,7 @@ int commands_locate(const abatis_policy *policy, const char *name, char **out, a
                 *out = take_pointer(found);
                 return 0;
         }
-        cwd = getcwd(NULL, 0);
+        cwd = reach_working_directory();
         if (!cwd)
                 return error_os(err, errno, "cannot find out the working directory");
         *out = path_join(cwd, found);
@@ -107,7 +108,7 @@ static int check_file(const abatis_policy *policy, const char *path, const struc
                 return error_set(err, ABATIS_E_INVALID, "'%s' is a directory; name programs", path);
         if (facts->kind != PATH_FILE)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not a file", path);
-        if (access(facts->real, X_OK) < 0)
+        if (reach_access(facts->real, X_OK) < 0)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not executable", path);
         if (rule && rule->kind == RULE_DENY)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is denied by %s '%s'", path, rule->origin,
@@ -312,7 +313,7 @@ static int add_needs(abatis_policy *policy, size_t index, abatis_error *err)
 {
         OWN_EXECUTABLE struct executable executable = { 0 };
         OWN_FREE char *path = strdup(policy->startables[index].path);
-        OWN_FD int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+        OWN_FD int fd = path ? reach_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) : -1;
         int r;
 
         if (!path)
@@ -351,11 +352,11 @@ static int protect_from_other_names(const abatis_policy *policy, struct startabl
 {
         struct stat status;
 
-        if (stat(startable->path, &status) < 0)
+        if (reach_stat(startable->path, &status) < 0)
                 return error_os(err, errno, "cannot examine '%s'", startable->path);
         if (!geteuid() && is_safe_in_the_system(policy, startable->path))
                 return 0;
-        if (status.st_nlink < 2 || (status.st_uid != geteuid() && access(startable->path, W_OK) < 0))
+        if (status.st_nlink < 2 || (status.st_uid != geteuid() && reach_access(startable->path, W_OK) < 0))
                 return 0;
         if (status.st_size > COPY_MAX)
                 return error_set(

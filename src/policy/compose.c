@@ -1,6 +1,7 @@
 /* compose.c: puts presets, profiles and files together, from the lowest layer up. */
 #define _GNU_SOURCE
 #include "policy/compose.h"
+#include "base/reach.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static int remember_source(abatis_policy *policy, const struct layer *layer, aba
                 return 0;
         if (*layer->name == '/')
                 return strings_add(&policy->sources, layer->name, err);
-        directory = getcwd(NULL, 0);
+        directory = reach_working_directory();
         if (!directory)
                 return error_os(err, errno, "cannot find out the working directory");
         path = path_join(directory, layer->name);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/compose.h"
 
 static const char system_path[] = "/etc/abatis/policy.yaml";
@@ -48,7 +49,7 @@ int make_directories(char *path, bool with_last, abatis_error *err)
 
                 if (end)
                         *end = '\0';
-                if (mkdir(path, 0700) < 0 && errno != EEXIST)
+                if (reach_make_directory(path, 0700) < 0 && errno != EEXIST)
                         r = error_os(err, errno, "cannot make '%s'", path);
                 if (r < 0 || !end)
                         return r;
@@ -103,7 +104,7 @@ static int check_absent(const char *path, abatis_error *err)
         struct stat status;
 
         for (size_t i = 0; i < facts.links.count && !r; i++)
-                if (stat(facts.links.items[i], &status) < 0)
+                if (reach_stat(facts.links.items[i], &status) < 0)
                         r = error_set(err, ABATIS_E_INVALID,
                                       "policy '%s': the symbolic link '%s' leads nowhere", path,
                                       facts.links.items[i]);
@@ -113,12 +114,12 @@ static int check_absent(const char *path, abatis_error *err)
 int file_read(const char *path, enum file_care care, char **out, size_t *length, abatis_error *err)
 {
         int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (care == FILE_NO_LINK ? O_NOFOLLOW : 0);
-        OWN_FD int fd = path_open_without_links(path, (unsigned)flags);
+        OWN_FD int fd = reach_open_without_links(path, (unsigned)flags);
         bool has_no_link = fd >= 0 || (errno != ELOOP && errno != ENOSYS);
         int r;
 
         if (!has_no_link)
-                fd = open(path, flags | O_CLOEXEC);
+                fd = reach_open(path, flags);
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
                 r = has_no_link ? 0 : check_absent(path, err);
                 if (!r)
@@ -153,7 +154,7 @@ static int has_entry(const char *directory, const char *name, bool *out, abatis_
 
         if (!path)
                 return error_memory(err);
-        *out = !lstat(path, &status);
+        *out = !reach_lstat(path, &status);
         if (!*out && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
                 return error_os(err, errno, "'%s'", path);
         return 0;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,14 +10,15 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/policy.h"
 
 /* A small file that holds a path, which may have newlines in it, without those at its end: as git reads it. *out stays
  * NULL when it is absent, empty or longer than a path that git can open. */
 static int read_line(const char *path, char **out, abatis_error *err)
 {
-        char line[4097];
-        OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        char line[PATH_MAX + 16];
+        OWN_FD int fd = reach_open(path, O_RDONLY | O_NONBLOCK);
         ssize_t length = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 
         if (length <= 0 || length == sizeof(line) - 1)
@@ -98,7 +100,7 @@ static int protect_below(abatis_policy *policy, const char *directory, const cha
 
         if (!path)
                 return error_memory(err);
-        if (is_optional && lstat(path, &status) < 0)
+        if (is_optional && reach_lstat(path, &status) < 0)
                 return 0;
         return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
 }
@@ -172,7 +174,7 @@ static int protect_hooks_path(abatis_policy *policy, const char *directory, cons
 {
         OWN_FREE char *config = path_join(directory, "config"), *joined = NULL, *real = NULL;
         char text[16 * 1024], *value;
-        OWN_FD int fd = config ? open(config, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+        OWN_FD int fd = config ? reach_open(config, O_RDONLY | O_NONBLOCK) : -1;
         ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
         int r;
 
@@ -203,7 +205,7 @@ static bool has_entry(const char *directory, const char *name, bool *exists)
         OWN_FREE char *path = path_join(directory, name);
         struct stat status;
 
-        *exists = path && !lstat(path, &status);
+        *exists = path && !reach_lstat(path, &status);
         return path;
 }
 
@@ -261,7 +263,7 @@ static int protect_workspace_repository(abatis_policy *policy, const char *origi
 
         if (!git)
                 return error_memory(err);
-        if (lstat(git, &status) < 0)
+        if (reach_lstat(git, &status) < 0)
                 return 0;
         if (S_ISREG(status.st_mode))
                 return open_worktree(policy, git, origin, err);
@@ -297,7 +299,7 @@ static int deny_nearest_repository(abatis_policy *policy, const char *origin, ab
 
                 if (!git)
                         break;
-                if (!lstat(git, &status))
+                if (!reach_lstat(git, &status))
                         return deny_repository(policy, git, S_ISREG(status.st_mode), origin, err);
                 slash = strrchr(directory, '/');
                 if (!slash || !*directory)

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/text.h"
 
 bool glob_has_magic(const char *text)
@@ -185,7 +186,7 @@ static int check_beginning(const char *pattern, abatis_error *err)
                 return error_set(err, ABATIS_E_INVALID, "an empty pattern");
         if (!strcmp(pattern, "."))
                 return error_set(err, ABATIS_E_INVALID, "'.' names nothing");
-        if (strlen(pattern) >= PATH_MAX)
+        if (strlen(pattern) > PATH_LONGEST)
                 return error_set(err, ABATIS_E_INVALID, "a pattern of %zu bytes is longer than any path",
                                  strlen(pattern));
         if (*pattern != '/' && strchr(pattern, '/') && strncmp(pattern, "**/", 3) != 0)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/policy.h"
 
 /* Root owns these and needs no capability to read them; for anybody else the file modes already refuse. */
@@ -170,14 +171,14 @@ static int find_account_home(char **out, abatis_error *err)
 /* Resolves an option that names a directory, or the working directory when it is NULL; the result is owned. */
 static int resolve_directory(const char *what, const char *path, char **out, abatis_error *err)
 {
-        OWN_FREE char *real = path ? path_real(path) : getcwd(NULL, 0);
+        OWN_FREE char *real = path ? path_real(path) : reach_working_directory();
         struct stat status;
 
         if (!path)
                 path = ".";
         if (!real)
                 return error_os(err, errno, "%s '%s'", what, path);
-        if (stat(path, &status) < 0)
+        if (reach_stat(path, &status) < 0)
                 return error_os(err, errno, "%s '%s'", what, path);
         if (!S_ISDIR(status.st_mode))
                 return error_set(err, ABATIS_E_INVALID, "%s '%s' is not a directory", what, path);

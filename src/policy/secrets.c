@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/policy.h"
 
 /* What a development command has no business reading. Existing ones are denied. In groups by the directory below home
@@ -217,10 +218,10 @@ static int open_place(struct place *place, bool is_listed)
 
         place->fd = -1;
         for (int i = !is_listed; i < 2 && place->fd < 0; i++) {
-                place->fd = path_open_without_links(place->path, (unsigned)how[i]);
+                place->fd = reach_open_without_links(place->path, (unsigned)how[i]);
                 place->is_real = place->fd >= 0;
                 if (place->fd < 0 && (errno == ELOOP || errno == ENOSYS))
-                        place->fd = open(place->path, how[i] | O_CLOEXEC);
+                        place->fd = reach_open(place->path, how[i]);
                 if (place->fd < 0 && errno != EACCES)
                         break;
         }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "base/sha256.h"
 #include "policy/compose.h"
 
@@ -94,7 +95,7 @@ static int forget(const char *path, abatis_error *err)
 
 int abatis_trust(const char *workspace, int is_trusted, char **out, abatis_error *err)
 {
-        OWN_FREE char *directory = workspace ? path_real(workspace) : getcwd(NULL, 0), *path = NULL,
+        OWN_FREE char *directory = workspace ? path_real(workspace) : reach_working_directory(), *path = NULL,
                       *text = NULL;
         OWN_LAYER struct layer *layer = NULL;
         size_t length = 0;

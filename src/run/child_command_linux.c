@@ -215,36 +215,14 @@ static long add_rule(long ruleset, long fd, const struct child_rule *rule)
         return r;
 }
 
-/* Follows no link, without openat2: our own filter hides it, and so does that of an abatis around this one. */
-static long walk_to(const char *path)
-{
-        long fd = RAW(SYS_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        char name[NAME_MAX + 1];
-
-        while (fd >= 0) {
-                long at = fd;
-                size_t length = 0;
-
-                while (*path == '/')
-                        path++;
-                if (!*path)
-                        break;
-                while (*path && *path != '/' && length < NAME_MAX)
-                        name[length++] = *path++;
-                name[length] = '\0';
-                fd = RAW(SYS_openat, at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-                child_close(at);
-        }
-        return fd;
-}
-
 static long open_rule(const struct child_rule *rule)
 {
         const struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
                                       .resolve = RESOLVE_NO_SYMLINKS };
         long fd = RAW(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how));
 
-        return fd == -ENOSYS ? walk_to(rule->path) : fd;
+        /* Our own filter hides it, and so does that of an abatis around this one. */
+        return fd == -ENOSYS || fd == -ENAMETOOLONG ? child_walk(rule->path) : fd;
 }
 
 /* Init mounts meanwhile, but what stands at these paths stays the same. */
@@ -275,7 +253,7 @@ static long restrict_paths(const struct child_job *job)
                 const struct child_rule *rule = &plan->rules[i];
 
                 if (rule->is_inside)
-                        r = add_rule(job->ruleset, walk_to(rule->path), rule);
+                        r = add_rule(job->ruleset, child_walk(rule->path), rule);
         }
         return r ? r : RAW(SYS_landlock_restrict_self, job->ruleset, 0);
 }
@@ -323,11 +301,24 @@ static long wait_for_init(struct child_job *job)
         return job->has_terminal ? child_terminal_take(job) : 0;
 }
 
+static long enter(const char *directory)
+{
+        long r = RAW(SYS_chdir, directory), fd;
+
+        if (r != -ENAMETOOLONG)
+                return r;
+        fd = child_walk(directory);
+        r = fd < 0 ? fd : RAW(SYS_fchdir, fd);
+        if (fd >= 0)
+                RAW(SYS_close, fd);
+        return r;
+}
+
 static long enter_directory(const struct child_job *job)
 {
-        long r = RAW(SYS_chdir, job->cwd);
+        long r = enter(job->cwd);
 
-        return r < 0 && job->fallback_cwd ? RAW(SYS_chdir, job->fallback_cwd) : r;
+        return r < 0 && job->fallback_cwd ? enter(job->fallback_cwd) : r;
 }
 
 static long reset_signals(const struct child_job *job)

@@ -158,8 +158,16 @@ static void close_others(const struct held *held)
 static bool is_mount_point(const char *path, bool *exists)
 {
         struct statx status;
+        long r = RAW(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status);
 
-        *exists = !RAW(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status);
+        if (r == -ENAMETOOLONG) {
+                long fd = child_walk(path);
+
+                r = fd < 0 ? fd : RAW(SYS_statx, fd, "", AT_EMPTY_PATH, 0, &status);
+                if (fd >= 0)
+                        RAW(SYS_close, fd);
+        }
+        *exists = !r;
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         return *exists && status.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }

@@ -42,6 +42,7 @@ struct init_step {
         enum init_op op;
         unsigned slot;
         const char *path, *target; /* borrowed */
+        size_t length;             /* of a path on the stage */
         uint64_t value;
         bool is_system;   /* only root can change this path: it needs no guard against links */
         bool is_kept;     /* part of what the policy hides or protects: put back when it is lost */
@@ -162,6 +163,12 @@ long child_command_start(struct child_job *job);
 long child_terminal_make(struct child_job *job);
 long child_terminal_take(const struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);
+/* A descriptor (O_PATH) of what stands at an absolute path of any length. Follows no link, also where there is no
+ * openat2. */
+long child_walk(const char *path);
+/* The same of the directory that a path, counted from the directory `from`, ends in; the path's end is *last. May be
+ * `from` itself. */
+long child_walk_to_last(long from, const char *path, const char **last);
 /* A futex: sets the word and wakes whoever waits; waits until the word is another, and returns it. */
 void child_set(int *word, int value);
 int child_wait(struct child_job *job, int *word, int value, bool is_init);

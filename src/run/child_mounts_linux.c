@@ -27,9 +27,10 @@ struct mount_attributes {
 static long open_path(const char *path)
 {
         struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
-
         /* The path was resolved before; a link in it now means that somebody swapped it meanwhile. */
-        return RAW(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+        long fd = RAW(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+        return fd == -ENAMETOOLONG ? child_walk(path) : fd;
 }
 
 /* A thousand rules must not run into the limit of open files. */
@@ -108,11 +109,31 @@ static long make_stage(struct child_job *job, const struct init_step *step)
         return 0;
 }
 
-static long make_directory(const struct child_job *job, const struct init_step *step)
+/* A directory, a file or a link on the stage, in `directory`. */
+static long make_in(long directory, const char *name, const struct init_step *step)
 {
-        long r = RAW(SYS_mkdirat, job->stage, step->path, step->value);
+        long r;
 
+        if (step->op == INIT_MAKE_LINK)
+                return RAW(SYS_symlinkat, step->target, directory, name);
+        if (step->op == INIT_MAKE_FILE)
+                return RAW(SYS_mknodat, directory, name, S_IFREG | step->value, 0);
+        r = RAW(SYS_mkdirat, directory, name, step->value);
         return r == -EEXIST ? 0 : r;
+}
+
+static long make_staged(const struct child_job *job, const struct init_step *step)
+{
+        long r = make_in(job->stage, step->path, step), directory;
+        const char *name;
+
+        if (r != -ENAMETOOLONG)
+                return r;
+        directory = child_walk_to_last(job->stage, step->path, &name);
+        r = directory < 0 ? directory : make_in(directory, name, step);
+        if (directory != job->stage)
+                close_if_many(directory);
+        return r;
 }
 
 /* Closed at once: nobody starts a program that is open for writing, and no mount with one becomes read-only. */
@@ -257,13 +278,11 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         case INIT_STAGE:
                 return make_stage(job, step);
         case INIT_MAKE_DIR:
-                return make_directory(job, step);
         case INIT_MAKE_FILE:
-                return RAW(SYS_mknodat, job->stage, step->path, S_IFREG | step->value, 0);
+        case INIT_MAKE_LINK:
+                return make_staged(job, step);
         case INIT_MAKE_COPY:
                 return make_copy(job, step);
-        case INIT_MAKE_LINK:
-                return RAW(SYS_symlinkat, step->target, job->stage, step->path);
         case INIT_GRAB:
                 return grab(job, step);
         case INIT_GRAB_NODE:

@@ -1,6 +1,7 @@
 /* copies_linux.c: reads the files that the command gets a copy of instead of the host's own. */
 #define _GNU_SOURCE
 #include "run/copies_linux.h"
+#include "base/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static int read_whole(int fd, unsigned char *bytes, size_t length, const char *p
 
 static int read_copy(const struct step *step, struct copy *out, abatis_error *err)
 {
-        OWN_FD int fd = open(step->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        OWN_FD int fd = reach_open(step->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         OWN_FREE unsigned char *bytes = NULL;
         bool is_loader = step->op == PLAN_LOADER;
         struct stat status;

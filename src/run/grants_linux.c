@@ -5,6 +5,7 @@
  * none. */
 #define _GNU_SOURCE
 #include "run/grants_linux.h"
+#include "base/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,9 +148,9 @@ static bool is_listable(const char *path)
 {
         struct stat status;
 
-        if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+        if (reach_effective_access(path, R_OK) < 0)
                 return errno != EACCES;
-        if (geteuid() || stat(path, &status) < 0)
+        if (geteuid() || reach_stat(path, &status) < 0)
                 return true;
         return status.st_mode & (status.st_uid ? S_IROTH : S_IRUSR);
 }

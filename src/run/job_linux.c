@@ -94,7 +94,7 @@ static int prepare_command(struct job *job, abatis_error *err)
                 return error_memory(err);
         job->child.slots = job->slots;
         job->child.plan = &job->context.resources->child;
-        job->cwd = options->cwd ? strdup(options->cwd) : getcwd(NULL, 0);
+        job->cwd = path_to_enter(options->cwd);
         for (int i = 0; i < 3; i++)
                 job->child.reopen[i] = job->stdio.is_reopened[i] ? job->stdio.paths[i] : NULL;
         job->child.program = job->program;

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
 
 #include "base/error.h"
@@ -53,7 +52,8 @@ static int report_exec(const struct child_job *child, abatis_error *err)
 static int report_failure(const struct job *job, abatis_error *err)
 {
         const struct child_job *child = &job->child;
-        char what[512];
+        abatis_error below;
+        const char *what = below.message;
 
         if (!child->failed_in_init && child->failed_op == COMMAND_EXEC)
                 return report_exec(child, err);
@@ -65,9 +65,9 @@ static int report_failure(const struct job *job, abatis_error *err)
                         err, ABATIS_E_UNENFORCEABLE,
                         "a policy that does not read '/' needs a new root, and the kernel does not let "
                         "go of an initramfs; switch_root to another file system first");
-        snprintf(what, sizeof(what), "step '%s'%s%s failed",
-                 plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
-                 child->failed_path ? child->failed_path : "");
+        error_set(&below, ABATIS_E_SYSTEM, "step '%s'%s%s failed",
+                  plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
+                  child->failed_path ? child->failed_path : "");
         /* What a step of the command is refused has nothing to do with namespaces. */
         if (!child->failed_in_init)
                 return error_os(err, child->failed_errno, "%s", what);

@@ -1,6 +1,7 @@
 /* resources_linux.c: turns a plan into what the children can do without thinking: flat steps, rules, a filter. */
 #define _GNU_SOURCE
 #include "run/resources_linux.h"
+#include "base/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,12 +137,23 @@ static const char *staged_name(struct opener *opener, const char *path)
         return *opener->root ? keep(opener, "root", path) : NULL;
 }
 
+static void make_staged(struct opener *opener, enum init_op op, const char *name, unsigned mode)
+{
+        struct init_step *step = init_step(opener, op, name);
+
+        step->length = strlen(name);
+        step->value = mode;
+}
+
 static bool was_made(const struct opener *opener, const char *name)
 {
+        size_t length = strlen(name);
+
         for (size_t i = 0; i < opener->resources->child.init_count; i++) {
                 const struct init_step *step = &opener->resources->init_steps[i];
 
-                if ((step->op == INIT_MAKE_DIR || step->op == INIT_MAKE_FILE) && !strcmp(step->path, name))
+                if ((step->op == INIT_MAKE_DIR || step->op == INIT_MAKE_FILE) && step->length == length &&
+                    !memcmp(step->path, name, length))
                         return true;
         }
         return false;
@@ -158,7 +170,7 @@ static void make_directories(struct opener *opener, const char *name, bool with_
                         return;
                 }
                 if (!was_made(opener, prefix))
-                        init_step(opener, INIT_MAKE_DIR, keep(opener, prefix, ""))->value = 0755;
+                        make_staged(opener, INIT_MAKE_DIR, keep(opener, prefix, ""), 0755);
                 if (!slash)
                         return;
         }
@@ -174,14 +186,14 @@ static void make_mount_point(struct opener *opener, const char *path, enum path_
         make_directories(opener, name, is_directory);
         /* A file that two rules show, to be read and to be executed, say, is shown twice. */
         if (!is_directory && !was_made(opener, name))
-                init_step(opener, INIT_MAKE_FILE, name)->value = 0644;
+                make_staged(opener, INIT_MAKE_FILE, name, 0644);
 }
 
 static enum path_kind kind_of(const char *path)
 {
         struct stat status;
 
-        if (lstat(path, &status) < 0)
+        if (reach_lstat(path, &status) < 0)
                 return PATH_ABSENT;
         return S_ISDIR(status.st_mode) ? PATH_DIRECTORY : PATH_FILE;
 }
@@ -238,11 +250,11 @@ static void make_copies(struct opener *opener)
 /* Everything on the stage is made before the world, the stage with it, becomes read-only. */
 static void fill_stage(struct opener *opener)
 {
-        init_step(opener, INIT_MAKE_DIR, "tmp")->value = 01777;
-        init_step(opener, INIT_MAKE_DIR, "shm")->value = 01777;
+        make_staged(opener, INIT_MAKE_DIR, "tmp", 01777);
+        make_staged(opener, INIT_MAKE_DIR, "shm", 01777);
         /* What masks are made of. */
-        init_step(opener, INIT_MAKE_DIR, "d");
-        init_step(opener, INIT_MAKE_FILE, "f");
+        make_staged(opener, INIT_MAKE_DIR, "d", 0);
+        make_staged(opener, INIT_MAKE_FILE, "f", 0);
         make_device_points(opener);
         make_copies(opener);
         for (size_t i = 0; i < opener->plan->step_count; i++) {

@@ -41,6 +41,12 @@ static int find_path(int fd, int flags, char **out, abatis_error *err)
                 return 0;
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
         length = readlink(link, path, sizeof(path) - 1);
+        if (length < 0 && errno == ENAMETOOLONG)
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "descriptor %d is a file with a path longer than the kernel tells, so that no rule can "
+                        "be found for it; give the command a pipe",
+                        fd);
         if (length < 0)
                 return error_os(err, errno, "cannot find out which file descriptor %d is", fd);
         path[length] = '\0';

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""helper.py: what the shell cannot do for the tests: adopt orphans, aim signals, hold a terminal, read JSON."""
+"""helper.py: what the shell cannot do for the tests: adopt orphans, aim signals, hold a terminal, read JSON,
+go deeper than a path leads."""
 import base64
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -226,6 +228,61 @@ def cmd_too_long(argv):
     return exit_like(result.returncode)
 
 
+DEEP_NAMES = [f"{number:0200d}" for number in range(40)]
+
+
+def go_deep(base):
+    os.chdir(base)
+    for name in DEEP_NAMES:
+        os.chdir(name)
+
+
+def cmd_deep(arguments):
+    """Makes a directory that no path shorter than 8,000 bytes leads to, with two files and a link; prints the path."""
+    os.makedirs(arguments[0], exist_ok=True)
+    os.chdir(arguments[0])
+    for name in DEEP_NAMES:
+        os.makedirs(name, exist_ok=True)
+        os.chdir(name)
+    for name in ("one", "two"):
+        with open(name, "w") as file:
+            file.write(name)
+    if not os.path.lexists("link"):
+        os.symlink("one", "link")
+    print("/".join([arguments[0], *DEEP_NAMES]))
+    return 0
+
+
+def cmd_go_deep(arguments):
+    """Runs a command there."""
+    go_deep(arguments[0])
+    os.execvp(arguments[1], arguments[1:])
+
+
+def cmd_look_deep(arguments):
+    """Says what can be done with the two files there, and whether another can be made. Nothing that exists is changed."""
+
+    def attempt(word, name, flags):
+        try:
+            os.close(os.open(name, flags, 0o600))
+            return word
+        except OSError as error:
+            return errno.errorcode[error.errno]
+
+    try:
+        go_deep(arguments[0])
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+        return 0
+    for name in ("one", "two"):
+        print(name, attempt("read", name, os.O_RDONLY), attempt("written", name, os.O_WRONLY | os.O_APPEND))
+    made = attempt("made", "new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    if made == "made":
+        os.unlink("new")
+    print("new", made)
+    return 0
+
+
 COMMANDS = {
     "alone": cmd_alone,
     "signal": cmd_signal,
@@ -235,6 +292,9 @@ COMMANDS = {
     "nonblocking": cmd_nonblocking,
     "json": cmd_json,
     "too-long": cmd_too_long,
+    "deep": cmd_deep,
+    "go-deep": cmd_go_deep,
+    "look-deep": cmd_look_deep,
 }
 
 if __name__ == "__main__":

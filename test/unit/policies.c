@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 char refused_message[1024];
-char check_text[8192];
+char check_text[32768];
 static char *host_home; /* owned */
 
 int policies_setup(void **state)

@@ -31,7 +31,7 @@ size_t count_rules(const abatis_policy *policy, enum rule_kind kind);
 bool may(const abatis_policy *policy, abatis_access access, const char *path);
 /* What abatis_policy_check() says; its words stay in check_text. */
 bool check_says(abatis_policy *policy, abatis_access access, const char *path);
-extern char check_text[8192];
+extern char check_text[32768];
 
 /* Executable files: a small ELF header that names its loader, or none, and a script with this first line. */
 const char *make_program(const char *relative, const char *loader);

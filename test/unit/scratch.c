@@ -2,8 +2,9 @@
 #define _GNU_SOURCE
 #include "scratch.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +26,36 @@ int scratch_setup(void **state)
         return root ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+/* By descriptors, since a tree may be deeper than any path that the kernel takes. A test may also have taken its own right
+ * to list a directory. */
+static void remove_tree(int directory, const char *name)
 {
-        (void)status;
-        (void)type;
-        (void)walk;
-        return remove(path);
-}
+        int fd = -1;
 
-/* A test may have taken its own right to list a directory. */
-static int open_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-        (void)status;
-        (void)walk;
-        return type == FTW_DNR || type == FTW_D ? chmod(path, 0700) : 0;
+        if (!fchmodat(directory, name, 0700, AT_SYMLINK_NOFOLLOW) || errno == EOPNOTSUPP || errno == ENOTSUP)
+                fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES && !fchmodat(directory, name, 0700, 0))
+                fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) {
+                DIR *listing = fdopendir(fd);
+                struct dirent *entry;
+
+                while (listing && (entry = readdir(listing)))
+                        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+                                remove_tree(fd, entry->d_name);
+                closedir(listing);
+        }
+        unlinkat(directory, name, fd >= 0 ? AT_REMOVEDIR : 0);
 }
 
 int scratch_teardown(void **state)
 {
+        struct stat status;
         int r;
 
         (void)state;
-        nftw(root, open_one, 16, FTW_PHYS);
-        r = nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        remove_tree(AT_FDCWD, root);
+        r = lstat(root, &status) ? 0 : -1;
         free(root);
         root = NULL;
         while (name_count)
@@ -94,6 +102,36 @@ const char *make_dir(const char *relative)
         if (mkdir(path, 0755) < 0)
                 assert_true(!stat(path, &status) && S_ISDIR(status.st_mode));
         return path;
+}
+
+const char *make_deep(const char *relative, size_t length)
+{
+        char name[201], *path = strdup(make_dir(relative)), *longer;
+        int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), next;
+
+        memset(name, 'n', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        while (strlen(path) < length) {
+                assert_int_equal(mkdirat(fd, name, 0755), 0);
+                next = openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+                assert_true(next >= 0);
+                close(fd);
+                fd = next;
+                assert_true(asprintf(&longer, "%s/%s", path, name) >= 0);
+                free(path);
+                path = longer;
+        }
+        for (int i = 0; i < 2; i++) {
+                next = openat(fd, i ? "two" : "one", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+                assert_true(next >= 0);
+                close(next);
+        }
+        assert_int_equal(symlinkat("one", fd, "link"), 0);
+        close(fd);
+        names = realloc(names, (name_count + 1) * sizeof(*names));
+        assert_non_null(names);
+        names[name_count] = path;
+        return names[name_count++];
 }
 
 const char *make_file(const char *relative, const char *contents)

@@ -20,6 +20,9 @@ const char *at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *make_dir(const char *relative);
 const char *make_file(const char *relative, const char *contents);
 const char *make_link(const char *relative, const char *target);
+/* A directory below this one whose path has at least `length` bytes, with the files "one" and "two" and a link from "link"
+ * to "one". */
+const char *make_deep(const char *relative, size_t length);
 
 #define SCRATCH_TEST(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 

@@ -312,9 +312,48 @@ static void what_cannot_be_found_out_is_blocked(void **state)
         assert_int_equal(abatis_is_read_blocked(at("ws/x"), NULL, at("ws/loop")), 1);
 }
 
-static void a_path_longer_than_the_kernel_takes_is_blocked(void **state)
+/* The agent's directory lies so deep, too. */
+static void trees_deeper_than_the_kernel_takes_at_once_are_like_others(void **state)
 {
-        char *path = malloc(4 * PATH_MAX), *links = malloc(4 * PATH_MAX);
+        const char *deep = make_deep("deep", 2 * PATH_MAX);
+        char *data = path_join(deep, "data"), *one = path_join(deep, "one"), *link = path_join(deep, "link");
+        char *below = path_join(data, "x"), *climbs = path_join(deep, "data/../data/x");
+
+        (void)state;
+        assert_int_equal(abatis_is_write_blocked(one, NULL), 0);
+        assert_int_equal(abatis_is_write_blocked(one, deep), 0);
+        assert_int_equal(abatis_is_write_blocked(below, NULL), 0);
+        assert_int_equal(abatis_is_write_blocked(below, deep), 1);
+        assert_int_equal(abatis_is_read_blocked(below, deep, NULL), 1);
+        assert_int_equal(abatis_is_read_blocked(climbs, deep, NULL), 1);
+        assert_int_equal(abatis_is_read_blocked(link, NULL, NULL), 0);
+        assert_int_equal(abatis_is_read_blocked(link, NULL, one), 1);
+        free(data);
+        free(one);
+        free(link);
+        free(below);
+        free(climbs);
+}
+
+static void a_newline_is_part_of_a_name(void **state)
+{
+        (void)state;
+        make_dir("data\n/data");
+        make_dir("ws");
+        make_link("ws/in\n", at("data\n/data"));
+        assert_int_equal(abatis_is_write_blocked(at("ws/a\n"), NULL), 0);
+        assert_int_equal(abatis_is_write_blocked("/etc\n/passwd", NULL), 0);
+        assert_int_equal(abatis_is_write_blocked("/etc/\n", NULL), 1);
+        assert_int_equal(abatis_is_write_blocked("/x\n/../etc/passwd", NULL), 1);
+        assert_int_equal(abatis_is_read_blocked(at("data\n/data/x"), at("data\n"), NULL), 1);
+        assert_int_equal(abatis_is_read_blocked(at("ws/in\n/x"), at("data\n"), NULL), 1);
+        assert_int_equal(abatis_is_read_blocked(at("data/data/x"), at("data\n"), NULL), 0);
+        assert_int_equal(abatis_is_read_blocked(at("data\n/datum"), at("data\n"), NULL), 0);
+}
+
+static void a_path_without_end_is_blocked(void **state)
+{
+        char *path = malloc(PATH_LONGEST + 16), *links = malloc(4 * PATH_MAX);
         size_t length;
 
         (void)state;
@@ -323,18 +362,14 @@ static void a_path_longer_than_the_kernel_takes_is_blocked(void **state)
         assert_non_null(path);
         assert_non_null(links);
         length = (size_t)snprintf(path, PATH_MAX, "%s", at("ws"));
-        while (length < PATH_MAX - 1)
-                length += (size_t)snprintf(path + length, 3, "/x");
-        path[PATH_MAX - 1] = '\0';
-        /* One byte less than the limit, which counts the end. */
+        while (length < PATH_LONGEST)
+                path[length] = length % 100 ? 'x' : '/', length++;
+        path[PATH_LONGEST] = '\0';
         assert_both(path, 0);
         assert_int_equal(abatis_is_write_blocked("/tmp/x", path), 1);
         strcat(path, "y");
         assert_both(path, 1);
         assert_int_equal(abatis_is_read_blocked("/tmp/x", NULL, path), 1);
-        while (strlen(path) < 3 * PATH_MAX)
-                strcat(path, "/x");
-        assert_both(path, 1);
         /* And more links than the kernel follows. */
         strcpy(links, at("ws"));
         for (int i = 0; i < 40; i++)
@@ -404,7 +439,9 @@ int main(void)
                 POLICY_TEST(what_is_protected_may_be_behind_a_link_itself),
                 POLICY_TEST(a_link_in_a_protected_place_is_part_of_it),
                 POLICY_TEST(what_cannot_be_found_out_is_blocked),
-                POLICY_TEST(a_path_longer_than_the_kernel_takes_is_blocked),
+                POLICY_TEST(a_path_without_end_is_blocked),
+                POLICY_TEST(trees_deeper_than_the_kernel_takes_at_once_are_like_others),
+                POLICY_TEST(a_newline_is_part_of_a_name),
                 POLICY_TEST(a_system_directory_that_is_a_link_is_blocked_by_both_names),
         };
 

@@ -1,6 +1,8 @@
 /* test_check.c: which rule decides, and the question "may I?". */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policies.h"
@@ -141,6 +143,61 @@ static void a_rule_on_a_link_holds_for_its_target(void **state)
         abatis_policy_free(policy);
 }
 
+static void a_newline_is_a_character_like_any_other(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_file("w\ns/a\n", "");
+        make_file("w\ns/a", "");
+        make_file("w\ns/\n/x", "");
+        make_file("home/.ssh/id", "");
+        make_dir("da\nta");
+        make_file("con\nfig", "");
+        policy = new_policy_with("dev", at("w\ns"), at("da\nta"), at("con\nfig"));
+        assert_true(check_says(policy, ABATIS_WRITE, at("w\ns/a\n")));
+        set(policy, "filesystem.deny", at("w\ns/a\n"));
+        set(policy, "filesystem.protect", at("w\ns/\n"));
+        set(policy, "filesystem.read", at("da\nta"));
+        set(policy, "filesystem.deny_glob", at("da\nta/?x"));
+        assert_false(check_says(policy, ABATIS_READ, at("w\ns/a\n")));
+        assert_non_null(strstr(check_text, "w\\ns/a\\n'"));
+        assert_true(check_says(policy, ABATIS_READ, at("w\ns/a")));
+        assert_false(check_says(policy, ABATIS_WRITE, at("w\ns/\n/x")));
+        assert_true(check_says(policy, ABATIS_READ, at("w\ns/\n/x")));
+        assert_true(check_says(policy, ABATIS_WRITE, at("w\ns/\n\n")));
+        assert_false(check_says(policy, ABATIS_READ, at("con\nfig")));
+        assert_false(check_says(policy, ABATIS_READ, at("da\nta/\nx")));
+        assert_true(check_says(policy, ABATIS_READ, at("da\nta/x")));
+        abatis_policy_free(policy);
+}
+
+static void rules_and_questions_may_be_deeper_than_the_kernel_takes_at_once(void **state)
+{
+        const char *deep = make_deep("ws/deep", 3 * PATH_MAX);
+        char *one = path_join(deep, "one"), *two = path_join(deep, "two"), *link = path_join(deep, "link");
+        abatis_policy *policy = new_policy("dev");
+
+        (void)state;
+        assert_true(check_says(policy, ABATIS_WRITE, one));
+        set(policy, "filesystem.deny", link);
+        assert_false(check_says(policy, ABATIS_READ, one));
+        assert_false(check_says(policy, ABATIS_READ, link));
+        assert_true(check_says(policy, ABATIS_WRITE, two));
+        set(policy, "filesystem.protect", deep);
+        assert_false(check_says(policy, ABATIS_WRITE, two));
+        assert_true(check_says(policy, ABATIS_READ, two));
+        abatis_policy_free(policy);
+        /* The workspace itself, and its repository. */
+        policy = new_policy_with("dev", deep, NULL, NULL);
+        assert_true(check_says(policy, ABATIS_WRITE, one));
+        assert_false(check_says(policy, ABATIS_WRITE, at("ws/x")));
+        abatis_policy_free(policy);
+        free(one);
+        free(two);
+        free(link);
+}
+
 static void a_question_that_is_not_about_a_path_is_answered_no(void **state)
 {
         static const char *const cases[] = { "", "x", "./x", "../x", "~/x", "/ws/../etc", "/a\n/../b" };
@@ -200,6 +257,8 @@ int main(void)
                 POLICY_TEST(the_deciding_rule_is_named),
                 POLICY_TEST(a_link_is_judged_by_where_it_leads),
                 POLICY_TEST(a_rule_on_a_link_holds_for_its_target),
+                POLICY_TEST(a_newline_is_a_character_like_any_other),
+                POLICY_TEST(rules_and_questions_may_be_deeper_than_the_kernel_takes_at_once),
                 POLICY_TEST(a_question_that_is_not_about_a_path_is_answered_no),
                 POLICY_TEST(places_that_are_private_inside_are_answered_for_the_inside),
                 POLICY_TEST(the_check_fails_without_touching_its_answers),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/path.h"
 #include "policy/glob.h"
 #include "scratch.h"
 
@@ -324,7 +325,7 @@ static void what_cannot_be_meant_is_refused_with_its_reason(void **state)
 
 static void what_is_longer_than_any_name_or_path_is_refused(void **state)
 {
-        char pattern[PATH_MAX + 8] = "/";
+        static char pattern[PATH_LONGEST + 8] = "/";
         struct glob glob;
 
         (void)state;
@@ -338,15 +339,54 @@ static void what_is_longer_than_any_name_or_path_is_refused(void **state)
         strcat(pattern, "n");
         assert_int_equal(glob_compile(pattern, &glob, NULL), ABATIS_E_INVALID);
 
-        for (size_t i = 0; i < PATH_MAX; i++)
+        for (size_t i = 0; i <= PATH_LONGEST; i++)
                 pattern[i] = i % 2 ? 'n' : '/';
-        pattern[PATH_MAX - 1] = '\0';
+        pattern[PATH_LONGEST] = '\0';
         assert_int_equal(glob_compile(pattern, &glob, NULL), 0);
         assert_true(glob_matches(&glob, pattern));
         glob_done(&glob);
-        pattern[PATH_MAX - 1] = 'n';
-        pattern[PATH_MAX] = '\0';
+        pattern[PATH_LONGEST] = 'n';
+        pattern[PATH_LONGEST + 1] = '\0';
         assert_int_equal(glob_compile(pattern, &glob, NULL), ABATIS_E_INVALID);
+}
+
+static void a_newline_is_matched_like_any_other_character(void **state)
+{
+        static const struct {
+                const char *pattern, *path;
+                bool matches;
+        } cases[] = {
+                { "*", "/\n", true },
+                { "/a/*", "/a/\n", true },
+                { "/a/*", "/a\n/b", false },
+                { "/a/?", "/a/\n", true },
+                { "/a/?", "/a/\n\n", false },
+                { "/a/x?y", "/a/x\ny", true },
+                { "/a/[!b]", "/a/\n", true },
+                { "/a/[\n]", "/a/\n", true },
+                { "/a/[!\n]", "/a/\n", false },
+                { "/a/[\t-\r]", "/a/\n", true },
+                { "**/.env", "/\n/.env", true },
+                { "**/.env", "/x/\n\n/y\n/.env", true },
+                { "**/.env", "/x/.env\n", false },
+                { "**/.env", "/x/\n.env", false },
+                { "*.pem", "/x/a\nb.pem", true },
+                { "*.pem", "/x/a.pem\n", false },
+                { "*\n", "/x/a.pem\n", true },
+                { "/a/**", "/a/\n/b", true },
+                { "/a\nb/**/c", "/a\nb/\n/c", true },
+                { "/a\nb/**/c", "/a/b/\n/c", false },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < COUNT(cases); i++) {
+                struct glob glob;
+
+                assert_int_equal(glob_compile(cases[i].pattern, &glob, NULL), 0);
+                if (glob_matches(&glob, cases[i].path) != cases[i].matches)
+                        fail_msg("case %zu: '%s' and '%s'", i, cases[i].pattern, cases[i].path);
+                glob_done(&glob);
+        }
 }
 
 /* ---- beside the pattern --------------------------------------------------------------------------------- */
@@ -583,6 +623,7 @@ int main(void)
                 cmocka_unit_test(needless_slashes_and_dots_mean_nothing),
                 cmocka_unit_test(what_cannot_be_meant_is_refused_with_its_reason),
                 cmocka_unit_test(what_is_longer_than_any_name_or_path_is_refused),
+                cmocka_unit_test(a_newline_is_matched_like_any_other_character),
                 cmocka_unit_test(a_text_with_magic_is_known_and_can_be_quoted),
                 cmocka_unit_test(a_directory_without_a_chance_is_known),
                 cmocka_unit_test(random_patterns_agree_with_fnmatch),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/reach.h"
 #include "scratch.h"
 
 static int resolve(const char *path, struct path_facts *out, abatis_error *err)
@@ -41,6 +42,12 @@ static void a_path_is_cleaned_of_what_means_nothing(void **state)
                 { "/a b/[c]*?/'d'\"", "/a b/[c]*?/'d'\"" },
                 { "/~/x", "/~/x" },
                 { "/\xc3\xa9\xff", "/\xc3\xa9\xff" },
+                { "/a\n", "/a\n" },
+                { "/\n", "/\n" },
+                { "/\n/", "/\n" },
+                { "//\n//\n\n/./x\ny", "/\n/\n\n/x\ny" },
+                { "/.\n", "/.\n" },
+                { "/..\n/\n..", "/..\n/\n.." },
         };
 
         (void)state;
@@ -59,9 +66,9 @@ static void a_path_is_cleaned_of_what_means_nothing(void **state)
 static void a_relative_climbing_or_broken_path_is_refused(void **state)
 {
         static const char *const cases[] = {
-                NULL,   "",      "a",      "./a",    "../a",  "~",    "~/a",   ".",       "..",
-                "/..",  "/../",  "/a/..",  "/a/../", "/../a", "//..", "/./..", "/a/../b", "/a/b/../../..",
-                "/\n/..", " /a",   "\n",
+                NULL,  "",     "a",     "./a",    "../a",     "~",        "~/a",   ".",       "..",
+                "/..", "/../", "/a/..", "/a/../", "/../a",    "//..",     "/./..", "/a/../b", "/a/b/../../..",
+                " /a", "\n",   "\n/a",  "/\n/..", "/\n/../y", "x\n/../y",
         };
 
         (void)state;
@@ -95,7 +102,7 @@ static void a_name_may_have_255_bytes_and_no_more(void **state)
         assert_false(path_is_clean(path));
 }
 
-static void a_path_longer_than_the_kernel_takes_is_cleaned_but_not_resolved(void **state)
+static void what_does_not_exist_may_be_longer_than_the_kernel_takes(void **state)
 {
         size_t length = 3 * PATH_MAX;
         struct path_facts facts = { 0 };
@@ -114,6 +121,42 @@ static void a_path_longer_than_the_kernel_takes_is_cleaned_but_not_resolved(void
         assert_int_equal(facts.kind, PATH_ABSENT);
         assert_string_equal(facts.real, clean);
         path_facts_done(&facts);
+        free(clean);
+        free(path);
+}
+
+static void a_path_may_have_65535_bytes_and_2048_names(void **state)
+{
+        char *path = malloc(PATH_LONGEST + 8), *clean = NULL;
+        abatis_error err;
+
+        (void)state;
+        assert_non_null(path);
+        for (size_t i = 0; i < PATH_LONGEST + 1; i++)
+                path[i] = i % 200 ? 'x' : '/';
+        path[PATH_LONGEST + 1] = '\0';
+        assert_int_equal(path_clean(path, &clean, &err), ABATIS_E_INVALID);
+        assert_non_null(strstr(err.message, "65536 bytes; 65535 are the most"));
+        assert_false(path_is_clean(path));
+        path[PATH_LONGEST] = '\0';
+        assert_int_equal(path_clean(path, &clean, &err), 0);
+        assert_string_equal(path, clean);
+        assert_true(path_is_clean(path));
+        free(clean);
+        /* Only what is left counts. */
+        memset(path, '/', 100);
+        assert_int_equal(path_clean(path, &clean, &err), 0);
+        free(clean);
+
+        for (size_t i = 0; i < 2 * (PATH_DEEPEST + 1); i++)
+                path[i] = i % 2 ? 'x' : '/';
+        path[2 * (PATH_DEEPEST + 1)] = '\0';
+        assert_int_equal(path_clean(path, &clean, &err), ABATIS_E_INVALID);
+        assert_non_null(strstr(err.message, "2049 directories deep; 2048 are the most"));
+        assert_false(path_is_clean(path));
+        path[2 * PATH_DEEPEST] = '\0';
+        assert_int_equal(path_clean(path, &clean, &err), 0);
+        assert_true(path_is_clean(path));
         free(clean);
         free(path);
 }
@@ -427,11 +470,94 @@ static void one_lookup_finds_out_that_there_is_no_link(void **state)
         for (size_t i = 0; i < 3 * PATH_MAX; i++)
                 longest[i] = i % 2 ? 'n' : '/';
         longest[3 * PATH_MAX - 1] = '\0';
+        assert_has_no_link(longest);
+        memcpy(longest, at("to-d"), strlen(at("to-d")));
+        longest[strlen(at("to-d"))] = '/';
         assert_false(path_has_no_link(longest));
         free(longest);
         assert_int_equal(stat(at("d/file"), &after), 0);
         assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
         assert_false(has_open_above(lowest));
+}
+
+static void names_with_newlines_are_names(void **state)
+{
+        (void)state;
+        assert_resolves(make_file("\n/a\n", "x"), at("\n/a\n"), PATH_FILE, 0);
+        assert_resolves(at("\n/a"), at("\n/a"), PATH_ABSENT, 0);
+        make_link("to\nit", "\n");
+        make_link("back\n", at("to\nit/a\n"));
+        assert_resolves(at("to\nit/a\n"), at("\n/a\n"), PATH_FILE, 1);
+        assert_resolves(at("back\n"), at("\n/a\n"), PATH_FILE, 2);
+        assert_has_no_link(at("\n/a\n"));
+        assert_false(path_has_no_link(at("to\nit/a\n")));
+}
+
+/* Around every length at which the kernel, or a piece, ends. */
+static void a_tree_deeper_than_the_kernel_takes_at_once_is_resolved(void **state)
+{
+        static const size_t lengths[] = { PATH_MAX - 300, PATH_MAX - 1, PATH_MAX, 2 * PATH_MAX,
+                                          5 * PATH_MAX };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+                const char *deep = make_deep(at("%zu", lengths[i]) + strlen(at("%s", "")) + 1, lengths[i]);
+                char *one = path_join(deep, "one"), *absent = path_join(deep, "absent/too");
+                char *link = path_join(deep, "link"), *through = path_join(at("door%zu", i), "one");
+                char *real;
+
+                assert_resolves(deep, deep, PATH_DIRECTORY, 0);
+                assert_resolves(one, one, PATH_FILE, 0);
+                assert_resolves(absent, absent, PATH_ABSENT, 0);
+                assert_resolves(link, one, PATH_FILE, 1);
+                assert_has_no_link(one);
+                assert_has_no_link(deep);
+                assert_has_no_link(absent);
+                assert_false(path_has_no_link(link));
+                real = path_real(link);
+                assert_string_equal(real, one);
+                free(real);
+                real = path_real(one);
+                assert_string_equal(real, one);
+                free(real);
+                assert_null(path_real(absent));
+                assert_int_equal(errno, ENOENT);
+                /* A link is shorter than that, but what follows it need not be. */
+                make_link(at("door%zu", i) + strlen(at("%s", "")) + 1,
+                          strlen(deep) < PATH_MAX ? deep : "nowhere");
+                if (strlen(deep) < PATH_MAX)
+                        assert_resolves(through, one, PATH_FILE, 1);
+                free(one);
+                free(absent);
+                free(link);
+                free(through);
+        }
+}
+
+static void a_working_directory_deeper_than_the_kernel_tells_is_found(void **state)
+{
+        const char *deep = make_deep("cwd", 3 * PATH_MAX);
+        int before = open(".", O_PATH | O_CLOEXEC), fd = reach_open(deep, O_PATH | O_DIRECTORY);
+        char *found, *one;
+
+        (void)state;
+        found = reach_working_directory();
+        assert_non_null(found);
+        assert_string_not_equal(found, deep);
+        free(found);
+        assert_true(fd >= 0 && before >= 0);
+        assert_int_equal(fchdir(fd), 0);
+        found = reach_working_directory();
+        one = path_real("link");
+        assert_int_equal(fchdir(before), 0);
+        close(before);
+        close(fd);
+        assert_non_null(found);
+        assert_string_equal(found, deep);
+        assert_non_null(one);
+        assert_string_equal(one + strlen(deep), "/one");
+        free(found);
+        free(one);
 }
 
 /* What was resolved before is not looked at again, and changes nothing in the answer. */
@@ -469,10 +595,14 @@ int main(void)
                 cmocka_unit_test(a_path_is_cleaned_of_what_means_nothing),
                 cmocka_unit_test(a_relative_climbing_or_broken_path_is_refused),
                 cmocka_unit_test(a_name_may_have_255_bytes_and_no_more),
-                cmocka_unit_test(a_path_longer_than_the_kernel_takes_is_cleaned_but_not_resolved),
+                cmocka_unit_test(what_does_not_exist_may_be_longer_than_the_kernel_takes),
+                cmocka_unit_test(a_path_may_have_65535_bytes_and_2048_names),
                 cmocka_unit_test(below_compares_whole_components),
                 cmocka_unit_test(joining_knows_the_root),
                 SCRATCH_TEST(what_exists_keeps_its_name_and_has_its_kind),
+                SCRATCH_TEST(names_with_newlines_are_names),
+                SCRATCH_TEST(a_tree_deeper_than_the_kernel_takes_at_once_is_resolved),
+                SCRATCH_TEST(a_working_directory_deeper_than_the_kernel_tells_is_found),
                 SCRATCH_TEST(a_missing_tail_is_kept_as_written),
                 SCRATCH_TEST(links_are_followed_and_listed_where_they_stood),
                 SCRATCH_TEST(a_link_to_nothing_is_absent_where_it_points),
