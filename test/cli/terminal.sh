@@ -1,5 +1,6 @@
 #!/bin/bash
 # terminal.sh: --pty: a terminal of the command's own, behind the caller's.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
 keyboard() { # STEP... -- COMMAND...
