@@ -1,10 +1,10 @@
-/* sha256.c: SHA-256 of what is in memory. */
+/* sha256.c: SHA-256, of what is in memory and of what comes in pieces. */
 #include "base/sha256.h"
 
 #include <stdint.h>
 #include <string.h>
 
-enum { BLOCK = 64 };
+enum { BLOCK = SHA256_BLOCK };
 
 static const uint32_t constants[64] = {
         0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -22,56 +22,110 @@ static uint32_t rotate(uint32_t word, int bits)
         return word >> bits | word << (32 - bits);
 }
 
+/* Word `i` of the schedule, made in place from those before it. */
+static uint32_t schedule(uint32_t words[16], int i)
+{
+        uint32_t first = words[(i + 1) & 15], second = words[(i + 14) & 15];
+
+        words[i & 15] += words[(i + 9) & 15] + (rotate(first, 7) ^ rotate(first, 18) ^ first >> 3) +
+                         (rotate(second, 17) ^ rotate(second, 19) ^ second >> 10);
+        return words[i & 15];
+}
+
+/* The names take turns instead of the values: moving eight words in every round would cost more than the round. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                               \
+        do {                                                                           \
+                uint32_t sum_ = (h) + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + \
+                                ((((f) ^ (g)) & (e)) ^ (g)) + constants[i] +           \
+                                ((i) < 16 ? words[i] : schedule(words, i));            \
+                (d) += sum_;                                                           \
+                (h) = sum_ + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +          \
+                      (((a) & (b)) | ((c) & ((a) | (b))));                             \
+        } while (0)
+
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
-        uint32_t words[64], a[8];
+        uint32_t words[16], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
+                            f = state[5], g = state[6], h = state[7];
 
         for (int i = 0; i < 16; i++)
                 words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                            (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
-        for (int i = 16; i < 64; i++) {
-                uint32_t first = words[i - 15], second = words[i - 2];
-
-                words[i] = words[i - 16] + words[i - 7] +
-                           (rotate(first, 7) ^ rotate(first, 18) ^ first >> 3) +
-                           (rotate(second, 17) ^ rotate(second, 19) ^ second >> 10);
+        for (int i = 0; i < 64; i += 8) {
+                ROUND(a, b, c, d, e, f, g, h, i);
+                ROUND(h, a, b, c, d, e, f, g, i + 1);
+                ROUND(g, h, a, b, c, d, e, f, i + 2);
+                ROUND(f, g, h, a, b, c, d, e, i + 3);
+                ROUND(e, f, g, h, a, b, c, d, i + 4);
+                ROUND(d, e, f, g, h, a, b, c, i + 5);
+                ROUND(c, d, e, f, g, h, a, b, i + 6);
+                ROUND(b, c, d, e, f, g, h, a, i + 7);
         }
-        memcpy(a, state, sizeof(a));
-        for (int i = 0; i < 64; i++) {
-                uint32_t sum = a[7] + (rotate(a[4], 6) ^ rotate(a[4], 11) ^ rotate(a[4], 25)) +
-                               ((a[4] & a[5]) ^ (~a[4] & a[6])) + constants[i] + words[i];
-                uint32_t majority = (rotate(a[0], 2) ^ rotate(a[0], 13) ^ rotate(a[0], 22)) +
-                                    ((a[0] & a[1]) ^ (a[0] & a[2]) ^ (a[1] & a[2]));
+        state[0] += a;
+        state[1] += b;
+        state[2] += c;
+        state[3] += d;
+        state[4] += e;
+        state[5] += f;
+        state[6] += g;
+        state[7] += h;
+}
 
-                memmove(a + 1, a, 7 * sizeof(*a));
-                a[4] += sum;
-                a[0] = sum + majority;
+void sha256_init(struct sha256 *hash)
+{
+        *hash = (struct sha256){ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                                            0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
+}
+
+void sha256_add(struct sha256 *hash, const void *bytes, size_t length)
+{
+        const unsigned char *from = bytes;
+        size_t held = hash->length % BLOCK;
+
+        hash->length += length;
+        if (held && length) {
+                size_t taken = length < BLOCK - held ? length : BLOCK - held;
+
+                memcpy(hash->held + held, from, taken);
+                from += taken;
+                length -= taken;
+                if (held + taken < BLOCK)
+                        return;
+                add_block(hash->state, hash->held);
         }
-        for (int i = 0; i < 8; i++)
-                state[i] += a[i];
+        for (; length >= BLOCK; from += BLOCK, length -= BLOCK)
+                add_block(hash->state, from);
+        if (length)
+                memcpy(hash->held, from, length);
+}
+
+void sha256_finish(struct sha256 *hash, char out[SHA256_TEXT_SIZE])
+{
+        static const char digits[] = "0123456789abcdef";
+        uint64_t bits = hash->length * 8;
+        size_t held = hash->length % BLOCK;
+
+        /* A one, zeros, and the number of bits. */
+        hash->held[held++] = 0x80;
+        if (held > BLOCK - 8) {
+                memset(hash->held + held, 0, BLOCK - held);
+                add_block(hash->state, hash->held);
+                held = 0;
+        }
+        memset(hash->held + held, 0, BLOCK - held);
+        for (size_t i = 0; i < 8; i++)
+                hash->held[BLOCK - 1 - i] = (unsigned char)(bits >> 8 * i);
+        add_block(hash->state, hash->held);
+        for (size_t i = 0; i < 64; i++)
+                out[i] = digits[hash->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+        out[64] = '\0';
 }
 
 void sha256_text(const void *bytes, size_t length, char out[SHA256_TEXT_SIZE])
 {
-        static const char digits[] = "0123456789abcdef";
-        uint32_t state[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-        const unsigned char *at = bytes;
-        unsigned char last[2 * BLOCK] = { 0 };
-        size_t left = length, padded;
+        struct sha256 hash;
 
-        for (; left >= BLOCK; at += BLOCK, left -= BLOCK)
-                add_block(state, at);
-        /* The rest, a one, zeros, and the number of bits. */
-        if (left)
-                memcpy(last, at, left);
-        last[left] = 0x80;
-        padded = left < BLOCK - 8 ? BLOCK : 2 * BLOCK;
-        for (size_t i = 0; i < 8; i++)
-                last[padded - 1 - i] = (unsigned char)((uint64_t)length * 8 >> 8 * i);
-        for (size_t i = 0; i < padded; i += BLOCK)
-                add_block(state, last + i);
-        for (size_t i = 0; i < 64; i++)
-                out[i] = digits[state[i / 8] >> (28 - 4 * (i % 8)) & 15];
-        out[64] = '\0';
+        sha256_init(&hash);
+        sha256_add(&hash, bytes, length);
+        sha256_finish(&hash, out);
 }

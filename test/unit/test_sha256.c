@@ -61,12 +61,39 @@ static void a_million_bytes_are_right(void **state)
         free(bytes);
 }
 
+/* Every way of cutting a text in three, round the ends of two blocks. */
+static void pieces_make_the_hash_of_the_whole(void **state)
+{
+        unsigned char bytes[200];
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                bytes[i] = (unsigned char)(i * 7);
+        for (size_t length = 0; length < sizeof(bytes); length += 3) {
+                char whole[SHA256_TEXT_SIZE], pieces[SHA256_TEXT_SIZE];
+
+                sha256_text(bytes, length, whole);
+                for (size_t first = 0; first <= length; first += 5)
+                        for (size_t second = first; second <= length; second += 7) {
+                                struct sha256 hash;
+
+                                sha256_init(&hash);
+                                sha256_add(&hash, bytes, first);
+                                sha256_add(&hash, bytes + first, second - first);
+                                sha256_add(&hash, bytes + second, length - second);
+                                sha256_finish(&hash, pieces);
+                                assert_string_equal(pieces, whole);
+                        }
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(published_vectors_are_met),
                 cmocka_unit_test(every_length_round_the_ends_of_blocks_is_right),
                 cmocka_unit_test(a_million_bytes_are_right),
+                cmocka_unit_test(pieces_make_the_hash_of_the_whole),
         };
 
         return cmocka_run_group_tests_name("sha256", tests, NULL, NULL);
