@@ -1,5 +1,5 @@
 #!/bin/bash
-# layers.sh: includes go in one direction: cli, server -> abatis.h -> lib -> backend, run -> plan -> policy -> base.
+# layers.sh: includes go in one direction: cli, server -> abatis.h -> lib -> backend, run, audit -> plan -> policy -> base.
 #
 #   test/structure/layers.sh
 set -u
@@ -131,6 +131,9 @@ planted a_policy_that_sees_plan policy/check.c '#include "plan/plan.h"' check_di
 planted a_plan_that_sees_run plan/print.c '#include "run/run.h"' check_direction plan
 planted a_base_that_sees_policy base/text.h '#include "policy/policy.h"' check_direction base
 planted a_lib_header_in_run run/run.h '#include "lib/abatis_private.h"' check_direction run
+planted an_audit_that_sees_run audit/log.c '#include "run/run.h"' check_direction audit
+planted a_run_that_sees_audit run/job_linux.c '#include "audit/audit.h"' check_direction run
+planted a_policy_that_sees_audit policy/trust.c '#include "audit/audit.h"' check_direction policy
 planted a_header_without_folder lib/abatis.c '#include "run.h"' check_direction lib
 planted a_way_round_by_dots plan/plan.c '#include "plan/../run/run.h"' check_direction plan
 planted a_kernel_header_in_policy policy/git.c '#include <linux/fs.h>' check_kernel_headers

@@ -1,0 +1,255 @@
+/* log.c: appends to the log: where it ends, one write, and what is undone when that fails. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "audit/log.h"
+#include "audit/reader.h"
+#include "audit/record.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "policy/compose.h"
+
+/* ---- opening -------------------------------------------------------------------------------------------- */
+
+int audit_default_path(char **out, abatis_error *err)
+{
+        char *path = NULL;
+        int r = state_path("audit.jsonl", &path, err);
+
+        if (r < 0)
+                return r;
+        if (!path)
+                return error_set(err, ABATIS_E_INVALID, "there is no home directory for the audit log");
+        *out = path;
+        return 0;
+}
+
+int audit_id_new(char out[AUDIT_ID_SIZE], abatis_error *err)
+{
+        static const char digits[] = "0123456789abcdef";
+        unsigned char random[8];
+        char number[10];
+        size_t at = sizeof(number);
+        unsigned process = (unsigned)getpid();
+
+        if (getrandom(random, sizeof(random), 0) != sizeof(random))
+                return error_os(err, errno, "cannot get random bytes");
+        for (size_t i = 0; i < sizeof(random); i++) {
+                *out++ = digits[random[i] >> 4];
+                *out++ = digits[random[i] & 15];
+        }
+        *out++ = '-';
+        do
+                number[--at] = (char)('0' + process % 10);
+        while (process /= 10);
+        memcpy(out, number + at, sizeof(number) - at);
+        out[sizeof(number) - at] = '\0';
+        return 0;
+}
+
+/* Not as 0, 1 or 2, where the host program may have closed its own and still print. */
+static int move_above_standard(int fd)
+{
+        int moved, saved;
+
+        if (fd < 0 || fd > 2)
+                return fd;
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        saved = errno;
+        close(fd);
+        errno = saved;
+        return moved;
+}
+
+int log_open_file(const struct audit_log *log, const char *name, int flags)
+{
+        return move_above_standard(openat(log->directory, name,
+                                          flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                                          0600));
+}
+
+static int open_directory(struct audit_log *log, abatis_error *err)
+{
+        OWN_FREE char *path = strndup(log->path, (size_t)(log->name - log->path));
+        struct stat status;
+
+        if (!path)
+                return error_memory(err);
+        log->directory = move_above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (log->directory < 0 && errno == ENOENT) {
+                int r = make_directories(path, false, err);
+
+                if (r < 0)
+                        return r;
+                log->directory = move_above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        }
+        if (log->directory < 0 || fstat(log->directory, &status) < 0)
+                return error_os(err, errno, "cannot open the directory of the audit log, '%s'", path);
+        /* Where everybody may rename, everybody may put another file in the log's place. */
+        if (status.st_mode & S_IWOTH && !(status.st_mode & S_ISVTX))
+                return error_set(err, ABATIS_E_INVALID,
+                                 "the audit log's directory '%s' can be written by everybody; run chmod o-w",
+                                 path);
+        return 0;
+}
+
+static int set_names(struct audit_log *log, const char *path, abatis_error *err)
+{
+        if (*path != '/' || path[strlen(path) - 1] == '/')
+                return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is no absolute path of a file",
+                                 path);
+        log->path = strdup(path);
+        log->head_path = text_join(path, ".head", "");
+        if (!log->path || !log->head_path)
+                return error_memory(err);
+        log->name = strrchr(log->path, '/') + 1;
+        log->head_name = strrchr(log->head_path, '/') + 1;
+        return 0;
+}
+
+int audit_open(const struct audit_settings *settings, struct audit_log **out, abatis_error *err)
+{
+        OWN_FREE char *standard = NULL;
+        struct audit_log *log;
+        int r = settings->path ? 0 : audit_default_path(&standard, err);
+
+        if (r < 0)
+                return r;
+        log = calloc(1, sizeof(*log));
+        if (!log)
+                return error_memory(err);
+        log->directory = -1;
+        log->settings = *settings;
+        log->settings.path = NULL;
+        if (!settings->max_size)
+                log->settings.max_size = AUDIT_MAX_SIZE;
+        r = set_names(log, settings->path ? settings->path : standard, err);
+        if (!r)
+                r = open_directory(log, err);
+        if (r < 0) {
+                audit_close(log);
+                return r;
+        }
+        *out = log;
+        return 0;
+}
+
+void audit_close(struct audit_log *log)
+{
+        if (!log)
+                return;
+        if (log->directory >= 0)
+                close(log->directory);
+        free(log->path);
+        free(log->head_path);
+        free(log);
+}
+
+/* ---- appending ------------------------------------------------------------------------------------------ */
+
+static int64_t now(void)
+{
+        struct timespec time;
+
+        clock_gettime(CLOCK_REALTIME, &time);
+        return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* The line that follows what the state says was last; the state then says that it is. */
+static void follow(struct audit_state *state, const struct text *lines, size_t start)
+{
+        state->seq++;
+        sha256_text(lines->data + start, lines->length - start, state->hash);
+}
+
+static int build(const struct session *session, const struct audit_record *record, struct audit_state *state,
+                 struct text *lines, abatis_error *err)
+{
+        struct record_place place = { 0, state->hash, now() };
+        const struct record_repair repair = { session->torn_bytes, session->torn_sha256, session->lost_head };
+        size_t start = 0;
+
+        /* The fragment becomes a line of its own: nothing that was written is taken away. */
+        if (session->torn_bytes)
+                text_add(lines, "\n");
+        if (session->torn_bytes || session->lost_head) {
+                start = lines->length;
+                place.seq = state->seq + 1;
+                record_add_repair(&repair, &place, lines);
+                if (lines->has_failed)
+                        return error_memory(err);
+                follow(state, lines, start);
+                text_add(lines, "\n");
+        }
+        start = lines->length;
+        place.seq = state->seq + 1;
+        record_add(record, &place, lines);
+        if (lines->has_failed)
+                return error_memory(err);
+        if (lines->length - start > AUDIT_LINE_MAX)
+                return error_set(err, ABATIS_E_INVALID, "a record of %zu bytes is too long for the audit log",
+                                 lines->length - start);
+        follow(state, lines, start);
+        text_add(lines, "\n");
+        return lines->has_failed ? error_memory(err) : 0;
+}
+
+/* All of it or nothing. */
+static int write_lines(const struct audit_log *log, const struct session *session, const struct text *lines,
+                       abatis_error *err)
+{
+        ssize_t written = write(session->fd, lines->data, lines->length);
+        int os_errno = written < 0 ? errno : ENOSPC;
+        bool is_done = written == (ssize_t)lines->length;
+
+        if (is_done && log->settings.sync == AUDIT_SYNC_ALWAYS) {
+                is_done = !fdatasync(session->fd) &&
+                          (session->state.size || !log_sync_directory(log)); /* a new file has a new name */
+                os_errno = errno;
+        }
+        if (is_done)
+                return 0;
+        /* When this fails too, what is left has no newline, or nothing that the head knows follows it: the next writer
+         * repairs it. */
+        if (ftruncate(session->fd, (off_t)session->state.size) < 0 && written < 0)
+                os_errno = errno;
+        return error_os(err, os_errno, "cannot write the audit log '%s'", log->path);
+}
+
+int audit_append(struct audit_log *log, const struct audit_record *record, abatis_error *err)
+{
+        OWN_TEXT struct text lines = { 0 };
+        struct session session;
+        struct audit_state state;
+        int r = session_begin(log, &session, err);
+
+        if (r < 0)
+                return r;
+        state = session.state;
+        r = build(&session, record, &state, &lines, err);
+        if (!r && session.state.size && !session.torn_bytes &&
+            session.state.size + lines.length > log->settings.max_size) {
+                r = session_rotate(&session, err);
+                state.first = session.state.first;
+        }
+        if (!r)
+                r = write_lines(log, &session, &lines, err);
+        if (!r) {
+                state.size = session.state.size + lines.length;
+                r = session_write_head(&session, &state, err);
+                /* A record that the head does not know would be none that can be missed. */
+                if (r < 0 && ftruncate(session.fd, (off_t)session.state.size) < 0)
+                        r = error_os(err, errno, "cannot write the audit log '%s'", log->path);
+        }
+        session_end(&session);
+        return r;
+}

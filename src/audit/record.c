@@ -1,0 +1,354 @@
+/* record.c: a record as a line of the log. */
+#include "audit/record.h"
+
+#include <string.h>
+
+#include "audit/mask.h"
+#include "base/sha256.h"
+
+enum {
+        ARGV_MAX = 4096,
+        LIST_MAX = 8192,
+        PATH_BYTES_MAX = 4096,
+        WORDS_MAX = 1024,
+        NAME_MAX_BYTES = 256,
+};
+
+/* Built on the way of a launch, so by hand: a tree of JSON values, or printf, would cost more than the write. */
+struct builder {
+        struct text *out;
+        const char *const *secrets; /* borrowed */
+        struct text scratch;        /* for mask_string() */
+};
+
+static void add_number(struct text *text, uint64_t number)
+{
+        char digits[20];
+        size_t at = sizeof(digits);
+
+        do
+                digits[--at] = (char)('0' + number % 10);
+        while (number /= 10);
+        text_add_bytes(text, digits + at, sizeof(digits) - at);
+}
+
+/* ---- strings -------------------------------------------------------------------------------------------- */
+
+static void add_escape(struct text *text, unsigned code)
+{
+        static const char digits[] = "0123456789abcdef";
+        char escape[6] = { '\\', 'u', '0', '0', digits[code >> 4 & 15], digits[code & 15] };
+
+        text_add_bytes(text, escape, sizeof(escape));
+}
+
+/* Controls are escaped, U+007f to U+009f too, which JSON would allow: a log is looked at in terminals. */
+static void add_quoted(struct text *text, const char *bytes, size_t length)
+{
+        size_t start = 0;
+
+        text_add_bytes(text, "\"", 1);
+        for (size_t i = 0; i < length; i++) {
+                unsigned char byte = (unsigned char)bytes[i];
+                bool is_c1 = byte == 0xc2 && i + 1 < length && (unsigned char)bytes[i + 1] < 0xa0;
+
+                if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f && !is_c1)
+                        continue;
+                text_add_bytes(text, bytes + start, i - start);
+                if (byte == '"' || byte == '\\') {
+                        text_add_bytes(text, "\\", 1);
+                        text_add_bytes(text, bytes + i, 1);
+                } else {
+                        i += is_c1;
+                        add_escape(text, (unsigned char)bytes[i]);
+                }
+                start = i + 1;
+        }
+        text_add_bytes(text, bytes + start, length - start);
+        text_add_bytes(text, "\"", 1);
+}
+
+/* As json_from_string() does: what is no UTF-8 keeps its bytes. */
+static void add_value(struct text *text, const char *bytes, size_t length)
+{
+        if (text_is_utf8(bytes, length)) {
+                add_quoted(text, bytes, length);
+                return;
+        }
+        text_add(text, "{\"base64\":\"");
+        text_add_base64(text, bytes, length);
+        text_add(text, "\"}");
+}
+
+static void add_key(struct text *text, const char *key)
+{
+        text_add_bytes(text, ",\"", 2);
+        text_add(text, key);
+        text_add_bytes(text, "\":", 2);
+}
+
+/* How much of it is kept when there is room for `room` bytes: whole characters, if it consists of such. */
+static size_t cut(struct masked masked, size_t room)
+{
+        if (masked.length <= room)
+                return masked.length;
+        return text_is_utf8(masked.bytes, masked.length) ? text_utf8_prefix(masked.bytes, room) : room;
+}
+
+static void add_string(struct builder *builder, const char *key, const char *string, size_t max)
+{
+        char hash[SHA256_TEXT_SIZE];
+        struct masked masked;
+
+        if (!string)
+                return;
+        masked = mask_string(string, builder->secrets, &builder->scratch);
+        add_key(builder->out, key);
+        add_value(builder->out, masked.bytes, cut(masked, max));
+        if (masked.length <= max)
+                return;
+        sha256_text(masked.bytes, masked.length, hash);
+        text_add(builder->out, ",\"");
+        text_add(builder->out, key);
+        text_add(builder->out, "_cut\":{\"bytes\":");
+        add_number(builder->out, masked.length);
+        text_add(builder->out, ",\"sha256\":\"");
+        text_add(builder->out, hash);
+        text_add(builder->out, "\"}");
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------- */
+
+/* The hash is of what would have been written, so that nobody can try secrets against it. */
+static void add_cut_list(struct builder *builder, const char *key, const char *const *list)
+{
+        char text[SHA256_TEXT_SIZE];
+        struct sha256 hash;
+        uint64_t bytes = 0, count = 0;
+
+        sha256_init(&hash);
+        for (; list[count]; count++) {
+                struct masked masked = mask_string(list[count], builder->secrets, &builder->scratch);
+
+                sha256_add(&hash, masked.bytes, masked.length);
+                sha256_add(&hash, "", 1);
+                bytes += masked.length + 1;
+        }
+        sha256_finish(&hash, text);
+        text_add(builder->out, ",\"");
+        text_add(builder->out, key);
+        text_add(builder->out, "_cut\":{\"count\":");
+        add_number(builder->out, count);
+        text_add(builder->out, ",\"bytes\":");
+        add_number(builder->out, bytes);
+        text_add(builder->out, ",\"sha256\":\"");
+        text_add(builder->out, text);
+        text_add(builder->out, "\"}");
+}
+
+static void add_list(struct builder *builder, const char *key, const char *const *list, size_t max)
+{
+        size_t left = max;
+        bool is_cut = false;
+
+        if (!list)
+                return;
+        add_key(builder->out, key);
+        text_add_bytes(builder->out, "[", 1);
+        for (size_t i = 0; list[i] && !is_cut; i++) {
+                struct masked masked = mask_string(list[i], builder->secrets, &builder->scratch);
+                size_t kept = cut(masked, left);
+
+                if (i)
+                        text_add_bytes(builder->out, ",", 1);
+                add_value(builder->out, masked.bytes, kept);
+                is_cut = kept < masked.length || (kept + 1 > left && list[i + 1]);
+                left -= kept + 1 < left ? kept + 1 : left;
+        }
+        text_add_bytes(builder->out, "]", 1);
+        if (is_cut)
+                add_cut_list(builder, key, list);
+}
+
+/* ---- how it ended --------------------------------------------------------------------------------------- */
+
+static void add_signed(struct text *text, const char *key, int number)
+{
+        add_key(text, key);
+        if (number < 0)
+                text_add_bytes(text, "-", 1);
+        add_number(text, number < 0 ? (uint64_t) - (int64_t)number : (uint64_t)number);
+}
+
+static void add_ending(struct text *text, const struct audit_record *record)
+{
+        double duration = record->duration_ms > 0 && record->duration_ms < 1e15 ? record->duration_ms : 0;
+        uint64_t thousandths = (uint64_t)(duration * 1000 + 0.5);
+        char fraction[4] = { '.', (char)('0' + thousandths / 100 % 10), (char)('0' + thousandths / 10 % 10),
+                             (char)('0' + thousandths % 10) };
+
+        if (record->signal)
+                add_signed(text, "signal", record->signal);
+        else
+                add_signed(text, "exit_code", record->exit_code);
+        add_key(text, "duration_ms");
+        add_number(text, thousandths / 1000);
+        text_add_bytes(text, fraction, sizeof(fraction));
+        add_key(text, "timed_out");
+        text_add(text, record->has_timed_out ? "true" : "false");
+}
+
+static void add_output(struct text *text, const char *key, const struct audit_output *output)
+{
+        if (!output->sha256)
+                return;
+        add_key(text, key);
+        text_add(text, "{\"bytes\":");
+        add_number(text, output->bytes);
+        text_add(text, ",\"sha256\":");
+        add_quoted(text, output->sha256, strnlen(output->sha256, NAME_MAX_BYTES));
+        text_add(text, output->is_truncated ? ",\"truncated\":true}" : ",\"truncated\":false}");
+}
+
+/* ---- the line ------------------------------------------------------------------------------------------- */
+
+static void add_digits(char **to, uint64_t number, int count)
+{
+        for (int i = count; i-- > 0; number /= 10)
+                (*to)[i] = (char)('0' + number % 10);
+        *to += count;
+}
+
+/* By the proleptic Gregorian calendar, with years that begin in March: a leap day comes last. */
+void record_format_time(int64_t microseconds, char out[RECORD_TIME_SIZE])
+{
+        uint64_t of_day, days, era, year_of_era, day_of_year, month, time = (uint64_t)microseconds;
+
+        of_day = time / 1000000 % 86400;
+        days = time / 1000000 / 86400 + 719468;
+        era = days / 146097;
+        days %= 146097;
+        year_of_era = (days - days / 1460 + days / 36524 - days / 146096) / 365;
+        day_of_year = days - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        month = (5 * day_of_year + 2) / 153;
+        add_digits(&out, year_of_era + era * 400 + (month >= 10), 4);
+        *out++ = '-';
+        add_digits(&out, month < 10 ? month + 3 : month - 9, 2);
+        *out++ = '-';
+        add_digits(&out, day_of_year - (153 * month + 2) / 5 + 1, 2);
+        *out++ = 'T';
+        add_digits(&out, of_day / 3600, 2);
+        *out++ = ':';
+        add_digits(&out, of_day / 60 % 60, 2);
+        *out++ = ':';
+        add_digits(&out, of_day % 60, 2);
+        *out++ = '.';
+        add_digits(&out, time % 1000000, 6);
+        *out++ = 'Z';
+        *out = '\0';
+}
+
+static void add_place(struct text *text, const struct record_place *place, const char *event)
+{
+        char time[RECORD_TIME_SIZE];
+
+        record_format_time(place->microseconds, time);
+        text_add(text, "{\"seq\":");
+        add_number(text, place->seq);
+        text_add(text, ",\"time\":\"");
+        text_add(text, time);
+        text_add(text, "\",\"prev\":\"");
+        text_add(text, place->prev);
+        text_add(text, "\",\"event\":\"");
+        text_add(text, event);
+        text_add(text, "\"");
+}
+
+static const char *event_name(enum audit_event event)
+{
+        switch (event) {
+        case AUDIT_PLANNED:
+                return "planned";
+        case AUDIT_STARTED:
+                return "started";
+        case AUDIT_FINISHED:
+                return "finished";
+        case AUDIT_REFUSED:
+                return "refused";
+        }
+        return "unknown";
+}
+
+void record_add(const struct audit_record *record, const struct record_place *place, struct text *out)
+{
+        struct builder builder = { .out = out, .secrets = record->secrets };
+        struct builder plain = { .out = out };
+
+        add_place(out, place, event_name(record->event));
+        add_string(&plain, "id", record->id, NAME_MAX_BYTES);
+        add_string(&plain, "policy", record->policy, NAME_MAX_BYTES);
+        add_list(&builder, "argv", record->argv, ARGV_MAX);
+        add_string(&builder, "cwd", record->cwd, PATH_BYTES_MAX);
+        add_string(&builder, "context", record->context, WORDS_MAX);
+        add_string(&plain, "backend", record->backend, NAME_MAX_BYTES);
+        add_list(&plain, "enforced", record->enforced, LIST_MAX);
+        add_list(&plain, "not_enforced", record->not_enforced, LIST_MAX);
+        if (record->has_ended)
+                add_ending(out, record);
+        add_string(&plain, "limit", record->limit, NAME_MAX_BYTES);
+        add_output(out, "stdout", &record->output[0]);
+        add_output(out, "stderr", &record->output[1]);
+        add_string(&builder, "error", record->error, WORDS_MAX);
+        text_add(out, "}");
+        out->has_failed |= builder.scratch.has_failed;
+        text_done(&builder.scratch);
+}
+
+void record_add_repair(const struct record_repair *repair, const struct record_place *place, struct text *out)
+{
+        add_place(out, place, "repaired");
+        if (repair->torn_bytes) {
+                add_key(out, "torn_bytes");
+                add_number(out, repair->torn_bytes);
+                add_key(out, "torn_sha256");
+                add_quoted(out, repair->torn_sha256, strlen(repair->torn_sha256));
+        }
+        if (repair->head) {
+                add_key(out, "head");
+                add_quoted(out, repair->head, strlen(repair->head));
+        }
+        text_add(out, "}");
+}
+
+/* ---- and back ------------------------------------------------------------------------------------------- */
+
+bool record_parse_place(const char *line, size_t length, uint64_t *seq, const char **prev)
+{
+        static const char first[] = "{\"seq\":", second[] = ",\"time\":\"", third[] = "\",\"prev\":\"",
+                          fourth[] = "\",\"event\":\"";
+        const char *at = line + sizeof(first) - 1, *end = line + length;
+        uint64_t number = 0;
+
+        if (length < sizeof(first) || memcmp(line, first, sizeof(first) - 1) || *at < '1' || *at > '9')
+                return false;
+        for (; at < end && *at >= '0' && *at <= '9'; at++)
+                if (__builtin_mul_overflow(number, 10, &number) ||
+                    __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number) || number >= INT64_MAX)
+                        return false;
+        if ((size_t)(end - at) < sizeof(second) + RECORD_TIME_SIZE + sizeof(third) + SHA256_TEXT_SIZE +
+                                         sizeof(fourth) - 5 ||
+            memcmp(at, second, sizeof(second) - 1))
+                return false;
+        at += sizeof(second) - 1 + RECORD_TIME_SIZE - 1;
+        if (memcmp(at, third, sizeof(third) - 1))
+                return false;
+        at += sizeof(third) - 1;
+        for (int i = 0; i < SHA256_TEXT_SIZE - 1; i++)
+                if (!memchr("0123456789abcdef", at[i], 16))
+                        return false;
+        if (memcmp(at + SHA256_TEXT_SIZE - 1, fourth, sizeof(fourth) - 1) || end[-1] != '}')
+                return false;
+        *seq = number;
+        *prev = at;
+        return true;
+}

@@ -1,0 +1,280 @@
+/* session.c: a log while it is locked: what the next record follows, and what a dead writer has left behind. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/log.h"
+#include "audit/reader.h"
+#include "audit/record.h"
+#include "base/error.h"
+#include "base/own.h"
+
+/* ---- the files ------------------------------------------------------------------------------------------ */
+
+static int check_file(int fd, const char *path, struct stat *status, abatis_error *err)
+{
+        if (fstat(fd, status) < 0)
+                return error_os(err, errno, "cannot examine the audit log '%s'", path);
+        if (!S_ISREG(status->st_mode))
+                return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is not a regular file", path);
+        if (status->st_uid != geteuid())
+                return error_set(err, ABATIS_E_INVALID, "the audit log '%s' belongs to another user", path);
+        if (status->st_mode & (S_IWGRP | S_IWOTH))
+                return error_set(err, ABATIS_E_INVALID,
+                                 "the audit log '%s' can be written by others; run chmod go-w", path);
+        return 0;
+}
+
+static int open_file(const struct audit_log *log, const char *name, const char *path, int flags, int *out,
+                     abatis_error *err)
+{
+        int fd = log_open_file(log, name, flags);
+
+        if (fd < 0 && errno == ELOOP)
+                return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is a symbolic link", path);
+        if (fd < 0)
+                return error_os(err, errno, "cannot open the audit log '%s'", path);
+        *out = fd;
+        return 0;
+}
+
+static int lock_head(const struct audit_log *log, int *out, abatis_error *err)
+{
+        for (;;) {
+                OWN_FD int fd = -1;
+                struct stat status;
+                int r = open_file(log, log->head_name, log->head_path, O_RDWR, &fd, err);
+
+                if (!r)
+                        r = lock_wait(fd, LOCK_EX, LOCK_PATIENCE_MS, log->head_path, err);
+                if (!r)
+                        r = check_file(fd, log->head_path, &status, err);
+                if (r < 0)
+                        return r;
+                /* Somebody has removed it while we waited; others lock the next one. */
+                if (!status.st_nlink)
+                        continue;
+                *out = take_fd(&fd);
+                return 0;
+        }
+}
+
+int log_sync_directory(const struct audit_log *log)
+{
+        OWN_FD int fd = openat(log->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 ? -1 : fsync(fd);
+}
+
+int session_write_head(const struct session *session, const struct audit_state *state, abatis_error *err)
+{
+        char bytes[HEAD_SIZE];
+        ssize_t written;
+
+        head_format(state, bytes);
+        written = pwrite(session->head, bytes, sizeof(bytes), 0);
+        if (written != sizeof(bytes))
+                return error_os(err, written < 0 ? errno : ENOSPC, "cannot write '%s'",
+                                session->log->head_path);
+        return 0;
+}
+
+/* ---- where it ends -------------------------------------------------------------------------------------- */
+
+/* Where the line begins that ends at the offset `end`: behind the newline before it, no more than `max` bytes away. */
+static int find_line(int fd, uint64_t end, uint64_t max, uint64_t *out, abatis_error *err)
+{
+        char buffer[4096];
+        uint64_t at = end;
+
+        while (at) {
+                size_t step = at < sizeof(buffer) ? (size_t)at : sizeof(buffer);
+                const char *newline;
+
+                if (end - at > max)
+                        return error_set(err, ABATIS_E_INVALID,
+                                         "its last line is longer than any record; move it away");
+                if (pread(fd, buffer, step, (off_t)(at - step)) != (ssize_t)step)
+                        return error_os(err, errno, "cannot read it");
+                newline = memrchr(buffer, '\n', step);
+                if (newline) {
+                        at -= step - (size_t)(newline - buffer) - 1;
+                        break;
+                }
+                at -= step;
+        }
+        *out = at;
+        return 0;
+}
+
+/* The bytes behind the last newline, if there are any. */
+static int find_fragment(struct session *session, abatis_error *err)
+{
+        OWN_READER struct reader reader = { 0 };
+        uint64_t size = session->state.size, start = 0;
+        struct line line;
+        int r;
+
+        /* Not only a line: of what a power cut takes, zeros may be left. */
+        r = find_line(session->fd, size, AUDIT_MAX_SIZE, &start, err);
+        if (r < 0 || start == size)
+                return r;
+        reader_init(&reader, session->fd, start, size);
+        r = reader_next(&reader, &line, err);
+        if (r < 0)
+                return r;
+        session->torn_bytes = size - start;
+        memcpy(session->torn_sha256, line.hash, sizeof(line.hash));
+        return 0;
+}
+
+/* Takes the lines that follow what the head knows: their writer died before it could tell the head, or the head's last
+ * words were lost in a power cut. A line that does not follow is left for `audit verify` to find. */
+static int replay(struct session *session, uint64_t from, abatis_error *err)
+{
+        OWN_READER struct reader reader = { 0 };
+        struct audit_state *state = &session->state;
+        struct line line;
+        int r;
+
+        reader_init(&reader, session->fd, from, state->size);
+        while ((r = reader_next(&reader, &line, err)) > 0 && line.is_whole) {
+                const char *prev;
+                uint64_t seq;
+
+                if (line.full_length != line.length ||
+                    !record_parse_place(line.bytes, line.length, &seq, &prev) || seq != state->seq + 1 ||
+                    memcmp(prev, state->hash, SHA256_TEXT_SIZE - 1))
+                        break;
+                state->seq = seq;
+                memcpy(state->hash, line.hash, sizeof(line.hash));
+        }
+        return r < 0 ? r : 0;
+}
+
+/* Without a head the last whole line has to be believed. */
+static int take_last_line(struct session *session, int fd, uint64_t size, abatis_error *err)
+{
+        OWN_READER struct reader reader = { 0 };
+        uint64_t end = 0, start = 0;
+        struct line line;
+        const char *prev;
+        int r = find_line(fd, size, AUDIT_MAX_SIZE, &end, err);
+
+        if (!r && end)
+                r = find_line(fd, end - 1, AUDIT_LINE_MAX, &start, err);
+        if (r < 0)
+                return r;
+        reader_init(&reader, fd, start, end);
+        r = reader_next(&reader, &line, err);
+        if (r < 0)
+                return r;
+        if (!r || !record_parse_place(line.bytes, line.length, &session->state.seq, &prev))
+                return error_set(err, ABATIS_E_INVALID,
+                                 "its last line is no record, and it has no head; move it away");
+        memcpy(session->state.hash, line.hash, sizeof(line.hash));
+        return 0;
+}
+
+/* The first of an older part, of which the file itself has nothing yet. */
+static int take_older_line(struct session *session, abatis_error *err)
+{
+        OWN_FREE char *name = text_join(session->log->name, ".1", "");
+        OWN_FD int fd = name ? openat(session->log->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        struct stat status;
+
+        if (!name)
+                return error_memory(err);
+        if (fd < 0 && errno == ENOENT)
+                return 0;
+        if (fd < 0 || fstat(fd, &status) < 0)
+                return error_os(err, errno, "cannot read '%s'", name);
+        session->lost_head = "missing";
+        return take_last_line(session, fd, (uint64_t)status.st_size, err);
+}
+
+static int begin_without_head(struct session *session, const char *why, abatis_error *err)
+{
+        int r;
+
+        if (session->state.size) {
+                session->lost_head = why;
+                r = take_last_line(session, session->fd, session->state.size, err);
+        } else {
+                r = take_older_line(session, err);
+        }
+        /* Said before the first record is written: from now on a log without a head has lost it. */
+        if (!r && !session->lost_head) {
+                r = session_write_head(session, &session->state, err);
+                if (!r && (fdatasync(session->head) < 0 || log_sync_directory(session->log) < 0))
+                        r = error_os(err, errno, "cannot write '%s'", session->log->head_path);
+        }
+        return r;
+}
+
+static int find_end(struct session *session, uint64_t size, abatis_error *err)
+{
+        char bytes[HEAD_SIZE + 1], last = '\n';
+        ssize_t got = pread(session->head, bytes, sizeof(bytes), 0);
+        struct audit_state *state = &session->state;
+        uint64_t known;
+        int r = 0;
+
+        if (got < 0)
+                return error_os(err, errno, "cannot read '%s'", session->log->head_path);
+        head_init(state);
+        if (!head_parse(bytes, (size_t)got, state)) {
+                state->size = size;
+                r = begin_without_head(session, got ? "damaged" : "missing", err);
+        } else {
+                known = state->size;
+                state->size = size;
+                if (known < size)
+                        r = replay(session, known, err);
+        }
+        /* After a power cut a file may be as long as it should be and hold nothing. */
+        if (!r && size && pread(session->fd, &last, 1, (off_t)size - 1) != 1)
+                r = error_os(err, errno, "cannot read it");
+        if (!r && last != '\n')
+                r = find_fragment(session, err);
+        return r;
+}
+
+int session_begin(const struct audit_log *log, struct session *out, abatis_error *err)
+{
+        struct session session = { .log = log, .head = -1, .fd = -1 };
+        struct abatis_error why;
+        struct stat status;
+        int r = lock_head(log, &session.head, err);
+
+        if (!r)
+                r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, &session.fd, err);
+        if (!r)
+                r = check_file(session.fd, log->path, &status, err);
+        if (!r) {
+                r = find_end(&session, (uint64_t)status.st_size, &why);
+                if (r < 0 && err) {
+                        error_set(err, r, "the audit log '%s': %s", log->path, why.message);
+                        err->os_errno = why.os_errno;
+                }
+        }
+        if (r < 0) {
+                session_end(&session);
+                return r;
+        }
+        *out = session;
+        return 0;
+}
+
+void session_end(struct session *session)
+{
+        /* Closing the head's descriptor, the only one of its opening, gives the lock back. */
+        if (session->fd >= 0)
+                close(session->fd);
+        if (session->head >= 0)
+                close(session->head);
+}
