@@ -32,6 +32,9 @@ _abatis_value() { # FLAG
         --command) mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]#=}") ;;
         --env) mapfile -t COMPREPLY < <(compgen -e -- "${COMP_WORDS[COMP_CWORD]#=}") ;;
         --timeout | --cpu) _abatis_words 10s 30s 5m 1h ;;
+        --since | --until) _abatis_words 30m 2h 1d 7d ;;
+        --verdict) _abatis_words ok failed refused timeout limit running ;;
+        --file | --output | -o) _abatis_paths -f ;;
         --max-output | --file-size | --memory) _abatis_words 1MiB 64MiB 512MiB 2GiB ;;
         esac
 }
@@ -57,7 +60,7 @@ _abatis_parse() {
                         ;;
                 *)
                         # The words of these stand among their flags.
-                        [[ ${COMP_WORDS[1]} == @(check|policy|profile) ]] && continue
+                        [[ ${COMP_WORDS[1]} == @(check|policy|profile|audit) ]] && continue
                         abatis_command=$i
                         return
                         ;;
@@ -74,7 +77,7 @@ _abatis() {
         COMPREPLY=()
 
         if ((COMP_CWORD == 1)); then
-                _abatis_words run explain check policy profile trust doctor --version --help
+                _abatis_words run explain check policy profile trust audit doctor --version --help
                 return
         fi
         _abatis_parse
@@ -129,6 +132,20 @@ _abatis() {
                 fi
                 ;;
         trust) if [[ $word == -* ]]; then _abatis_words --revoke --help; else _abatis_paths -d; fi ;;
+        audit)
+                if ((COMP_CWORD == 2)); then
+                        _abatis_words list show stats report sql verify --help
+                elif [[ $word == -* ]]; then
+                        case ${COMP_WORDS[2]} in
+                        list | stats) _abatis_words --since --until --command --verdict --limit --json --file --help ;;
+                        report) _abatis_words --since --until --command --verdict --limit --output --file --help ;;
+                        show) _abatis_words --json --file --help ;;
+                        *) _abatis_words --file --help ;;
+                        esac
+                elif [[ ${COMP_WORDS[2]} == verify ]]; then
+                        _abatis_paths -f
+                fi
+                ;;
         doctor) _abatis_words --json --help ;;
         esac
 }

@@ -61,6 +61,7 @@ complete -c abatis -n __fish_is_first_token -a check -d 'ask about one path'
 complete -c abatis -n __fish_is_first_token -a policy -d 'show, lint or convert policies'
 complete -c abatis -n __fish_is_first_token -a profile -d 'list, show or lint profiles'
 complete -c abatis -n __fish_is_first_token -a trust -d 'let the policy file of a project allow more'
+complete -c abatis -n __fish_is_first_token -a audit -d 'ask the audit log'
 complete -c abatis -n __fish_is_first_token -a doctor -d 'print what this machine can enforce'
 complete -c abatis -n __fish_is_first_token -l version -d 'print the version'
 complete -c abatis -n __fish_is_first_token -l help -d 'explain the verbs'
@@ -79,6 +80,22 @@ complete -c abatis -n '__abatis_is_verb profile; and __abatis_is_second' -a 'lis
 complete -c abatis -n "__abatis_is_word 'profile show' 'profile lint'; and test (count (commandline -opc)) -eq 3" -a "(abatis profile list 2>/dev/null | string replace -r ' .*' '')"
 complete -c abatis -n '__abatis_is_verb trust' -l revoke -d 'no longer'
 complete -c abatis -n '__abatis_is_verb trust' -x -a '(__fish_complete_directories)'
+
+function __abatis_audits
+    set -l words (commandline -opc)
+    test "$words[2]" = audit; and contains -- "$words[3]" $argv
+end
+
+complete -c abatis -n '__abatis_is_verb audit; and __abatis_is_second' -a 'list show stats report sql verify'
+complete -c abatis -n '__abatis_audits verify' -F
+complete -c abatis -n '__abatis_audits list stats report' -l since -x -a '30m 2h 1d 7d' -d 'begun since then'
+complete -c abatis -n '__abatis_audits list stats report' -l until -x -a '30m 2h 1d 7d' -d 'begun until then'
+complete -c abatis -n '__abatis_audits list stats report' -l command -x -d 'program or line, a pattern'
+complete -c abatis -n '__abatis_audits list stats report' -l verdict -x -a 'ok failed refused timeout limit running' -d 'how it ended'
+complete -c abatis -n '__abatis_audits list stats report' -l limit -x -d 'the last ones'
+complete -c abatis -n '__abatis_audits list stats show' -l json -d 'print JSON'
+complete -c abatis -n '__abatis_audits report' -s o -l output -r -F -d 'where to'
+complete -c abatis -n '__abatis_audits list show stats report sql verify' -l file -r -F -d 'another log'
 
 set -l flags complete -c abatis -n __abatis_takes_flags
 $flags -l preset -x -a 'dev tool mcp strict guard' -d 'start from this policy'

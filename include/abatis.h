@@ -247,6 +247,39 @@ ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
 
+/* ---- audit: what was run, from the log ------------------------------------------------------------------ */
+
+typedef struct abatis_audit_query {
+        size_t size; /* sizeof(abatis_audit_query) */
+        const char *
+                file; /* NULL is $XDG_STATE_HOME/abatis/audit.jsonl; older parts of it (FILE.1, ...) are read too */
+        const char *id; /* one job: its id, or as much of it as no other begins with; NULL is all */
+        const char *
+                since; /* "2h", "7d": so long ago; or a time, "2026-11-15T10:00:00Z" or "2026-11-15"; NULL is ever */
+        const char *until; /* the same; NULL is now */
+        const char *
+                command; /* a pattern with * and ? for the program, with or without its path, or for the whole line */
+        const char *
+                verdict; /* "ok", "failed", "refused", "timeout", "limit" or "running" (that is: no end is recorded) */
+        uint64_t limit; /* no more than the last so many jobs; 0 is all */
+} abatis_audit_query;
+
+/* Whether the log is as it was written. *out says, one line each, what is wrong and where, and then what there is; *faults
+ * is how many of the lines say that something was edited, removed or moved. `file` as in the query. */
+ABATIS_API int abatis_audit_verify(const char *file, char **out, int *faults, abatis_error *err);
+/* One line for each job; as JSON, one object a line. Lines of the log that are no records are named at the end. */
+ABATIS_API int abatis_audit_list(const abatis_audit_query *query, abatis_format format, char **out,
+                                 abatis_error *err);
+/* The job of query->id with all of its records; as JSON, the records as they stand in the log. */
+ABATIS_API int abatis_audit_show(const abatis_audit_query *query, abatis_format format, char **out,
+                                 abatis_error *err);
+ABATIS_API int abatis_audit_stats(const abatis_audit_query *query, abatis_format format, char **out,
+                                  abatis_error *err);
+/* A page of HTML for people: charts and tables, nothing outside of it is needed. */
+ABATIS_API int abatis_audit_report(const abatis_audit_query *query, char **out, abatis_error *err);
+/* Statements for SQLite that make the tables `jobs` and `events`. */
+ABATIS_API int abatis_audit_sql(const abatis_audit_query *query, char **out, abatis_error *err);
+
 #ifdef __cplusplus
 }
 #endif

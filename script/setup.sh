@@ -53,6 +53,7 @@ gdb              command    gdb
 valgrind         command    valgrind
 util-linux       command    setpriv
 bsdutils         command    script
+sqlite3          command    sqlite3
 procps           command    ps
 "
 needs_bench="

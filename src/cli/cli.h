@@ -56,5 +56,6 @@ int cmd_doctor(char **argv);
 int cmd_policy(char **argv);
 int cmd_profile(char **argv);
 int cmd_trust(char **argv);
+int cmd_audit(char **argv);
 
 #endif

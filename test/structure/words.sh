@@ -13,7 +13,7 @@ list_verbs() { # REPOSITORY
 }
 
 list_flags() { # REPOSITORY
-        sed -n 's/^ *{ "\(--[a-z-]*\)",.*/\1/p' "$1/src/cli/flags.c"
+        sed -n 's/^ *{ "\(--[a-z-]*\)",.*/\1/p' "$1/src/cli/flags.c" "$1/src/cli/cmd_audit.c"
         printf '%s\n' --revoke --version # of `trust`, and of none
 }
 
