@@ -4,8 +4,8 @@
 #   fuzz/run.sh [replay [NAME...]]        every input of fuzz/corpus/NAME once, with any compiler ($CC)
 #   fuzz/run.sh fuzz NAME SECONDS         libFuzzer with clang; new inputs go to fuzz/found/NAME, crashes too
 #
-# A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, linked with documents, layers and the reader of programs;
-# nothing else names it.
+# A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, linked with documents, layers and the reader of programs, and
+# with what it names itself in a line "links:"; nothing else names it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/abatis-fuzz.XXXXXX") || exit 1
@@ -17,12 +17,14 @@ usage() {
 }
 
 build() { # NAME COMPILER ARGUMENT...
-        local name=$1 compiler=$2 libraries
+        local name=$1 compiler=$2 libraries links
         shift 2
+        # shellcheck disable=SC2207 # patterns, to be expanded
+        links=($(sed -n 's/^ \* links: //p' "fuzz/fuzz_$name.c"))
         read -ra libraries < <(pkg-config --cflags --libs jansson yaml-0.1)
         "$compiler" -std=gnu11 -O1 -g -Wall -Wextra -Iinclude -Isrc -o "$scratch/$name" "fuzz/fuzz_$name.c" \
                 src/policy/document*.c src/policy/{foreign,keys,layer,lines}.c \
-                src/base/{error,executable,suggest,text,units}.c "$@" "${libraries[@]}"
+                src/base/{error,executable,suggest,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
 }
 
 replay() { # NAME...

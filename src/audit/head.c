@@ -13,10 +13,9 @@ void head_init(struct audit_state *state)
 
 static char *add_word(char *to, const char *word)
 {
-        size_t length = strlen(word);
-
-        memcpy(to, word, length);
-        return to + length;
+        while (*word)
+                *to++ = *word++;
+        return to;
 }
 
 static char *add_number(char *to, uint64_t number)
@@ -70,9 +69,8 @@ bool head_parse(const char *bytes, size_t length, struct audit_state *out)
             !take_number(&bytes, &state.first) || !take_word(&bytes, " size ") ||
             !take_number(&bytes, &state.size) || !take_word(&bytes, " hash "))
                 return false;
-        for (int i = 0; i < SHA256_TEXT_SIZE - 1; i++)
-                if (!memchr("0123456789abcdef", bytes[i], 16))
-                        return false;
+        if (!sha256_is_text(bytes))
+                return false;
         memcpy(state.hash, bytes, SHA256_TEXT_SIZE - 1);
         /* Sizes are signed to the kernel; nobody counts further. */
         if (state.size > INT64_MAX || state.seq >= INT64_MAX || !state.first || state.first > state.seq + 1)

@@ -104,9 +104,9 @@ static int open_directory(struct audit_log *log, abatis_error *err)
 
 static int set_names(struct audit_log *log, const char *path, abatis_error *err)
 {
-        if (*path != '/' || path[strlen(path) - 1] == '/')
+        if (!path || *path != '/' || path[strlen(path) - 1] == '/')
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is no absolute path of a file",
-                                 path);
+                                 path ? path : "");
         log->path = strdup(path);
         log->head_path = text_join(path, ".head", "");
         if (!log->path || !log->head_path)

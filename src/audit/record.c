@@ -343,10 +343,8 @@ bool record_parse_place(const char *line, size_t length, uint64_t *seq, const ch
         if (memcmp(at, third, sizeof(third) - 1))
                 return false;
         at += sizeof(third) - 1;
-        for (int i = 0; i < SHA256_TEXT_SIZE - 1; i++)
-                if (!memchr("0123456789abcdef", at[i], 16))
-                        return false;
-        if (memcmp(at + SHA256_TEXT_SIZE - 1, fourth, sizeof(fourth) - 1) || end[-1] != '}')
+        if (!sha256_is_text(at) || memcmp(at + SHA256_TEXT_SIZE - 1, fourth, sizeof(fourth) - 1) ||
+            end[-1] != '}')
                 return false;
         *seq = number;
         *prev = at;

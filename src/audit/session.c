@@ -46,7 +46,7 @@ static int lock_head(const struct audit_log *log, int *out, abatis_error *err)
 {
         for (;;) {
                 OWN_FD int fd = -1;
-                struct stat status;
+                struct stat status = { 0 };
                 int r = open_file(log, log->head_name, log->head_path, O_RDWR, &fd, err);
 
                 if (!r)

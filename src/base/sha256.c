@@ -129,3 +129,11 @@ void sha256_text(const void *bytes, size_t length, char out[SHA256_TEXT_SIZE])
         sha256_add(&hash, bytes, length);
         sha256_finish(&hash, out);
 }
+
+bool sha256_is_text(const char *bytes)
+{
+        for (int i = 0; i < SHA256_TEXT_SIZE - 1; i++)
+                if ((bytes[i] < '0' || bytes[i] > '9') && (bytes[i] < 'a' || bytes[i] > 'f'))
+                        return false;
+        return true;
+}

@@ -2,6 +2,7 @@
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,6 +10,9 @@ enum { SHA256_TEXT_SIZE = 65, SHA256_BLOCK = 64 };
 
 /* As hexadecimal digits, with a NUL behind them. */
 void sha256_text(const void *bytes, size_t length, char out[SHA256_TEXT_SIZE]);
+
+/* True when the next 64 bytes are such digits. */
+bool sha256_is_text(const char *bytes);
 
 /* The same of what comes in pieces. */
 struct sha256 {
