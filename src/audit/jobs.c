@@ -119,6 +119,7 @@ static void take_command(struct audit_job *job, json_t *record, bool *has_failed
         job->program = strdup(slash ? slash + 1 : program.data ? program.data : "");
         *has_failed |= !job->program || program.has_failed || text_take(&command, &job->command, NULL) < 0;
         text_done(&program);
+        text_done(&command);
 }
 
 static int clamp(json_int_t number)

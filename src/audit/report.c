@@ -1,5 +1,6 @@
 /* report.c: the log as a page for people: everything in one file, no script, nothing loaded from elsewhere. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -96,11 +97,10 @@ static void add_tile(struct text *html, const char *class, const char *value, co
 
 static void add_number_tile(struct text *html, const char *class, uint64_t number, const char *name)
 {
-        struct text value = { 0 };
+        char value[24];
 
-        text_addf(&value, "%llu", (unsigned long long)number);
-        add_tile(html, class, value.data ? value.data : "", name);
-        text_done(&value);
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
+        add_tile(html, class, value, name);
 }
 
 static void add_duration_tile(struct text *html, double milliseconds, const char *name)
@@ -109,6 +109,7 @@ static void add_duration_tile(struct text *html, double milliseconds, const char
 
         add_duration(&value, milliseconds);
         add_tile(html, "", value.data ? value.data : "", name);
+        html->has_failed |= value.has_failed;
         text_done(&value);
 }
 
