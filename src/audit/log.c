@@ -77,6 +77,44 @@ int log_open_file(const struct audit_log *log, const char *name, int flags)
                                           0600));
 }
 
+/* Root in a directory of somebody else would leave files that their owner cannot write, and go where they lead it. */
+static int check_directory(const struct stat *status, const char *path, abatis_error *err)
+{
+        if (status->st_uid && status->st_uid != geteuid())
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'%s', the directory of the audit log, belongs to another user", path);
+        /* Where everybody may rename, everybody may put another file in the log's place. */
+        if (status->st_mode & S_IWOTH && !(status->st_mode & S_ISVTX))
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "'%s', the directory of the audit log, can be written by everybody; run chmod o-w",
+                        path);
+        return 0;
+}
+
+/* Below the last directory that is there; `path` ends with a slash, and is what it was afterwards. */
+static int make_missing(char *path, abatis_error *err)
+{
+        size_t length = strlen(path);
+        struct stat status;
+        int r = 0;
+
+        for (size_t i = length - 1; i > 0; i--) {
+                bool is_there;
+
+                if (path[i] != '/')
+                        continue;
+                path[i] = '\0';
+                is_there = !stat(path, &status);
+                if (is_there)
+                        r = check_directory(&status, path, err);
+                path[i] = '/';
+                if (is_there)
+                        break;
+        }
+        return r ? r : make_directories(path, false, err);
+}
+
 static int open_directory(struct audit_log *log, abatis_error *err)
 {
         OWN_FREE char *path = strndup(log->path, (size_t)(log->name - log->path));
@@ -86,7 +124,7 @@ static int open_directory(struct audit_log *log, abatis_error *err)
                 return error_memory(err);
         log->directory = move_above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
         if (log->directory < 0 && errno == ENOENT) {
-                int r = make_directories(path, false, err);
+                int r = make_missing(path, err);
 
                 if (r < 0)
                         return r;
@@ -94,12 +132,7 @@ static int open_directory(struct audit_log *log, abatis_error *err)
         }
         if (log->directory < 0 || fstat(log->directory, &status) < 0)
                 return error_os(err, errno, "cannot open the directory of the audit log, '%s'", path);
-        /* Where everybody may rename, everybody may put another file in the log's place. */
-        if (status.st_mode & S_IWOTH && !(status.st_mode & S_ISVTX))
-                return error_set(err, ABATIS_E_INVALID,
-                                 "the audit log's directory '%s' can be written by everybody; run chmod o-w",
-                                 path);
-        return 0;
+        return check_directory(&status, path, err);
 }
 
 static int set_names(struct audit_log *log, const char *path, abatis_error *err)

@@ -68,9 +68,28 @@ static void add_quoted(struct text *text, const char *bytes, size_t length)
         text_add_bytes(text, "\"", 1);
 }
 
+/* True for what needs no second look: ASCII that stands for itself. That is nearly everything. */
+static bool is_simple(const char *bytes, size_t length)
+{
+        unsigned char odd = 0;
+
+        for (size_t i = 0; i < length; i++) {
+                unsigned char byte = (unsigned char)bytes[i];
+
+                odd |= (byte < 0x20) | (byte > 0x7e) | (byte == '"') | (byte == '\\');
+        }
+        return !odd;
+}
+
 /* As json_from_string() does: what is no UTF-8 keeps its bytes. */
 static void add_value(struct text *text, const char *bytes, size_t length)
 {
+        if (is_simple(bytes, length)) {
+                text_add_bytes(text, "\"", 1);
+                text_add_bytes(text, bytes, length);
+                text_add_bytes(text, "\"", 1);
+                return;
+        }
         if (text_is_utf8(bytes, length)) {
                 add_quoted(text, bytes, length);
                 return;

@@ -125,5 +125,7 @@ int session_rotate(struct session *session, abatis_error *err)
         close(session->fd);
         session->fd = fd;
         session->state.size = 0;
-        return drop(session, err);
+        /* Now it must be found from the beginning, should we die between the next record and the next head. */
+        r = session_write_head(session, &session->state, err);
+        return r ? r : drop(session, err);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -132,12 +133,27 @@ static int find_fragment(struct session *session, abatis_error *err)
         return 0;
 }
 
+static bool follows(const struct audit_state *state, uint64_t seq, const char *prev)
+{
+        return seq == state->seq + 1 && !memcmp(prev, state->hash, SHA256_TEXT_SIZE - 1);
+}
+
+static bool is_repair(const char *prev, const struct line *line)
+{
+        static const char event[] = "\",\"event\":\"repaired\",\"torn_bytes\":";
+        const char *at = prev + SHA256_TEXT_SIZE - 1;
+
+        return (size_t)(line->bytes + line->length - at) > sizeof(event) &&
+               !memcmp(at, event, sizeof(event) - 1);
+}
+
 /* Takes the lines that follow what the head knows: their writer died before it could tell the head, or the head's last
- * words were lost in a power cut. A line that does not follow is left for `audit verify` to find. */
+ * words were lost in a power cut. What does not follow is passed over: fragments of lines, and what `audit verify` will
+ * find. A fragment that lacked nothing but its newline looks like a record, until a repair says that it was none. */
 static int replay(struct session *session, uint64_t from, abatis_error *err)
 {
         OWN_READER struct reader reader = { 0 };
-        struct audit_state *state = &session->state;
+        struct audit_state *state = &session->state, before = *state;
         struct line line;
         int r;
 
@@ -147,9 +163,12 @@ static int replay(struct session *session, uint64_t from, abatis_error *err)
                 uint64_t seq;
 
                 if (line.full_length != line.length ||
-                    !record_parse_place(line.bytes, line.length, &seq, &prev) || seq != state->seq + 1 ||
-                    memcmp(prev, state->hash, SHA256_TEXT_SIZE - 1))
-                        break;
+                    !record_parse_place(line.bytes, line.length, &seq, &prev))
+                        continue;
+                if (follows(state, seq, prev))
+                        before = *state;
+                else if (!follows(&before, seq, prev) || !is_repair(prev, &line))
+                        continue;
                 state->seq = seq;
                 memcpy(state->hash, line.hash, sizeof(line.hash));
         }
@@ -235,6 +254,10 @@ static int find_end(struct session *session, uint64_t size, abatis_error *err)
                 state->size = size;
                 if (known < size)
                         r = replay(session, known, err);
+                /* Lines are gone, or a rotation was cut short. If we die behind our record, the next writer has to find
+                 * it, and looks for it from here on. */
+                else if (known > size)
+                        r = session_write_head(session, state, err);
         }
         /* After a power cut a file may be as long as it should be and hold nothing. */
         if (!r && size && pread(session->fd, &last, 1, (off_t)size - 1) != 1)

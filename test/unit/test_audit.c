@@ -301,9 +301,46 @@ static void files_of_others_and_links_are_refused(void **state)
                 assert_int_equal(chown(log_path(), 4343, 4343), 0);
                 assert_refused("belongs to another user");
                 assert_int_equal(chown(log_path(), 0, 0), 0);
+                assert_int_equal(chown(at("log"), 4343, 4343), 0);
+                assert_refused("belongs to another user");
+                assert_int_equal(chown(at("log"), 0, 0), 0);
         }
         write_log(1);
         assert_verifies(0, "2 records", NULL);
+}
+
+/* `sudo abatis` with the user's HOME must not make directories there that the user cannot enter. */
+static void root_makes_nothing_in_the_directories_of_others(void **state)
+{
+        const struct audit_settings settings = { .path = at("home/state/abatis/audit.jsonl") };
+        struct audit_log *log;
+        abatis_error err;
+
+        (void)state;
+        if (geteuid())
+                skip();
+        assert_int_equal(chown(make_dir("home"), 4343, 4343), 0);
+        assert_int_equal(audit_open(&settings, &log, &err), ABATIS_E_INVALID);
+        assert_non_null(
+                strstr(err.message, "home', the directory of the audit log, belongs to another user"));
+        assert_true(access(at("home/state"), F_OK) < 0);
+        assert_int_equal(chown(at("home"), 0, 0), 0);
+        assert_int_equal(audit_open(&settings, &log, &err), 0);
+        audit_close(log);
+}
+
+static void a_synced_log_is_a_log(void **state)
+{
+        struct audit_settings settings = { .path = log_path(), .sync = AUDIT_SYNC_ALWAYS, .max_size = 1000 };
+        const struct audit_record record = { .event = AUDIT_PLANNED, .id = "a-1" };
+        struct audit_log *log;
+
+        (void)state;
+        assert_int_equal(audit_open(&settings, &log, NULL), 0);
+        for (int i = 0; i < 20; i++)
+                assert_int_equal(audit_append(log, &record, NULL), 0);
+        audit_close(log);
+        assert_verifies(0, "20 records in ", "the chain is whole", NULL);
 }
 
 static void no_descriptor_stays_and_none_is_below_three(void **state)
@@ -572,12 +609,10 @@ static void a_changed_head_is_found(void **state)
         write_text(head_path(), bytes, sizeof(bytes));
         assert_verifies(1, "ends at record 3, but 7 were written", NULL);
         head.seq = 3;
-        head.hash[5] ^= 1;
+        head.hash[5] = head.hash[5] == '0' ? '1' : '0';
         head_format(&head, bytes);
-        if (head_parse(bytes, sizeof(bytes), &head)) {
-                write_text(head_path(), bytes, sizeof(bytes));
-                assert_verifies(1, "the head holds another hash", NULL);
-        }
+        write_text(head_path(), bytes, sizeof(bytes));
+        assert_verifies(1, "the head holds another hash", NULL);
         head.seq = 2;
         head_format(&head, bytes);
         write_text(head_path(), bytes, sizeof(bytes));
@@ -658,7 +693,6 @@ static void a_torn_line_is_kept_and_repaired(void **state)
 
                 write_log(1);
                 write_text(head_path(), head, length);
-                free(head);
                 cut_log(-torn);
                 assert_verifies(0, "the next will repair it", NULL);
                 write_log(2);
@@ -666,6 +700,12 @@ static void a_torn_line_is_kept_and_repaired(void **state)
                 lines = read_lines(log_path(), &count);
                 assert_non_null(strstr(lines[count - 3], "\"event\":\"repaired\",\"torn_bytes\":"));
                 free_lines(lines, count);
+                /* And the one that repaired it was killed before it came to the head. */
+                write_text(head_path(), head, length);
+                free(head);
+                assert_verifies(0, "behind", NULL);
+                write_log(1);
+                assert_verifies(0, "the chain is whole", NULL);
         }
 }
 
@@ -771,6 +811,57 @@ static void a_rotation_that_was_cut_short_goes_on(void **state)
         assert_verifies(0, "80 records", NULL);
 }
 
+/* The first record of a new file is there, and the head does not know it. */
+static void a_writer_killed_behind_a_rotation_loses_nothing(void **state)
+{
+        struct audit_log *log = open_log(2000, 0);
+        struct audit_state head;
+        char bytes[HEAD_SIZE], *text;
+        size_t length, count = 0;
+
+        (void)state;
+        for (int i = 0; i < 40 && (count != 1 || i < 11); i++) {
+                text = read_text(i ? head_path() : make_file("empty", ""), &length);
+                if (i)
+                        assert_true(head_parse(text, length, &head));
+                free(text);
+                append(log, AUDIT_PLANNED, "a-1", "word");
+                free_lines(read_lines(log_path(), &count), count);
+        }
+        assert_int_equal(count, 1);
+        head.size = 0;
+        head_format(&head, bytes);
+        write_text(head_path(), bytes, sizeof(bytes));
+        assert_verifies(0, "note: the head is 1 behind", NULL);
+        append(log, AUDIT_PLANNED, "a-1", "word");
+        audit_close(log);
+        assert_verifies(0, "the chain is whole", NULL);
+}
+
+/* Killed behind its record after lines had been taken away: the gap is found, and nothing else. */
+static void a_writer_killed_behind_a_gap_loses_nothing(void **state)
+{
+        struct audit_state head;
+        char bytes[HEAD_SIZE], *text;
+        size_t length;
+
+        (void)state;
+        write_log(6);
+        drop_line(5);
+        drop_line(4);
+        text = read_text(head_path(), &length);
+        assert_true(head_parse(text, length, &head));
+        free(text);
+        free(read_text(log_path(), &length));
+        write_log(1);
+        /* As the killed one has left it: the size that it found, nothing of its record. */
+        head.size = length;
+        head_format(&head, bytes);
+        write_text(head_path(), bytes, sizeof(bytes));
+        write_log(2);
+        assert_verifies(1, "line 5 of ", "records 5 to 6 are missing before it", NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -786,6 +877,8 @@ int main(void)
                 TEST(an_id_is_random_and_names_the_process),
                 TEST(files_and_directories_are_private),
                 TEST(files_of_others_and_links_are_refused),
+                TEST(root_makes_nothing_in_the_directories_of_others),
+                TEST(a_synced_log_is_a_log),
                 TEST(no_descriptor_stays_and_none_is_below_three),
                 TEST(somebody_elses_file_is_not_written_into),
                 TEST(a_held_lock_is_waited_for_with_an_end),
@@ -810,6 +903,8 @@ int main(void)
                 TEST(the_chain_goes_on_through_all_files),
                 TEST(older_files_are_dropped_and_not_missed),
                 TEST(a_rotation_that_was_cut_short_goes_on),
+                TEST(a_writer_killed_behind_a_rotation_loses_nothing),
+                TEST(a_writer_killed_behind_a_gap_loses_nothing),
         };
 
         return cmocka_run_group_tests_name("audit", tests, NULL, NULL);

@@ -132,6 +132,16 @@ clean bad_environment_is_clean 125 "$abatis" run --env = -- true
 clean bad_result_fd_is_clean 125 "$abatis" run --result-fd 77 -- true
 clean clause_not_in_this_version_is_clean 125 "$abatis" run --memory 1G -- true
 
+python3 "$here/../cli/audit.py" "$scratch/audit.jsonl" hostile
+for words in list "list --json" "show 1234567a" stats "stats --json" "report -o /dev/null"; do
+        # shellcheck disable=SC2086 # words
+        clean "audit_${words//[^a-z0-9]/_}_is_clean" 0 "$abatis" audit $words --file "$scratch/audit.jsonl"
+done
+clean audit_verify_is_clean 0 "$abatis" audit verify "$scratch/audit.jsonl"
+clean audit_without_log_is_clean 125 "$abatis" audit list --file "$scratch/no.jsonl"
+clean audit_of_rubbish_is_clean 0 "$abatis" audit list --file "$abatis"
+clean audit_of_unknown_verdict_is_clean 125 "$abatis" audit list --verdict no --file "$scratch/audit.jsonl"
+
 for binary in "$scratch"/tests/test-*; do
         [ -f "$binary" ] || continue
         GOLDEN_DIR=$here/../golden clean "$(basename "$binary" | tr - _)_is_clean" any "$binary"
