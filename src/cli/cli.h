@@ -15,7 +15,7 @@ enum verb_flags {
         TAKES_RESULT_FD = 2,
         TAKES_POLICY = 4,
         TAKES_BEST_EFFORT = 8,
-        TAKES_OUTPUT = 16
+        TAKES_STDIO = 16
 };
 
 struct setting {

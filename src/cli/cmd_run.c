@@ -239,7 +239,7 @@ int cmd_run(char **argv)
 {
         struct flags flags;
         int r = flags_parse(argv,
-                            TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_OUTPUT | TAKES_RESULT_FD,
+                            TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_STDIO | TAKES_RESULT_FD,
                             &flags);
 
         if (!r && flags.wants_help)

@@ -69,8 +69,8 @@ static const struct flag {
         { "--cpu", "limits.cpu", TAKES_POLICY, true },
         { "--best-effort", NULL, TAKES_BEST_EFFORT, false },
         { "--json", NULL, TAKES_JSON, false },
-        { "--merge", NULL, TAKES_OUTPUT, false },
-        { "--pty", NULL, TAKES_OUTPUT, false },
+        { "--merge", NULL, TAKES_STDIO, false },
+        { "--pty", NULL, TAKES_STDIO, false },
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--help", NULL, 0, false },
 };
