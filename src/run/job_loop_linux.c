@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,9 +173,15 @@ static int type(struct job *job, bool is_readable, abatis_error *err)
         return watch_typing(job, is_blocked, err);
 }
 
-static bool is_null_device(const struct stat *status)
+/* What epoll cannot wait for, a file or /dev/null, can always be read. */
+static bool is_always_readable(const struct job *job, int fd)
 {
-        return S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3);
+        struct epoll_event event = { .events = EPOLLIN };
+
+        if (fd < 0 || epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+                return fd >= 0 && errno == EPERM;
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, fd, NULL);
+        return false;
 }
 
 /* What the terminal shows is the command's stdout. It is read through a descriptor of its own, which epoll can tell from
@@ -185,7 +189,6 @@ static bool is_null_device(const struct stat *status)
 static int use_terminal(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
-        struct stat status;
         int shown, r;
 
         if (!terminal_receive(&job->terminal) || job->terminal.master < 0)
@@ -197,9 +200,7 @@ static int use_terminal(struct job *job, abatis_error *err)
         job->streams[0].listener = (struct listener){ options->on_output, options->user };
         if (r < 0)
                 return r;
-        /* What epoll cannot wait for can always be read. */
-        job->is_always_readable = job->terminal.input >= 0 && !fstat(job->terminal.input, &status) &&
-                                  (S_ISREG(status.st_mode) || is_null_device(&status));
+        job->is_always_readable = is_always_readable(job, job->terminal.input);
         return type(job, false, err);
 }
 
