@@ -13,14 +13,15 @@ static const char *skip_slashes(const char *path)
         return path;
 }
 
-/* Copies the name that a path begins with; returns what follows it. */
+/* Copies the name that a path begins with; returns what follows it. A name that no file can have becomes "", which is
+ * not found either. */
 static const char *take_name(const char *path, char name[NAME_MAX + 1])
 {
         size_t length = 0;
 
         while (*path && *path != '/' && length < NAME_MAX)
                 name[length++] = *path++;
-        name[length] = '\0';
+        name[*path && *path != '/' ? 0 : length] = '\0';
         return skip_slashes(path);
 }
 
