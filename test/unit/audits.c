@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/read.h"
+#include "base/sha256.h"
 
 const char *log_path(void)
 {
@@ -138,4 +139,12 @@ void assert_verifies(int faults, ...)
                         fail_msg("not said: %s in: %s", wanted, said);
         va_end(texts);
         free(said);
+}
+
+char *hash_of_line(const char *line)
+{
+        static char hash[SHA256_TEXT_SIZE];
+
+        sha256_text(line, strcspn(line, "\n"), hash);
+        return hash;
 }

@@ -5,6 +5,8 @@
 #include "audit/audit.h"
 #include "scratch.h"
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
+
 /* A log at at("log/audit.jsonl"), which begins a new file after `max_size` bytes (0: 64 MiB). */
 struct audit_log *open_log(uint64_t max_size, unsigned keep);
 /* One record about a command of one word; fails the test when it cannot be written. */
@@ -19,6 +21,9 @@ void write_text(const char *path, const char *text, size_t length);      /* in p
 char **read_lines(const char *path, size_t *count);                      /* owned; each with its newline */
 void write_lines_to(const char *path, char *const *lines, size_t count); /* NULL ones are left out */
 void free_lines(char **lines, size_t count);
+
+/* Of a line without its newline; valid until the next call. */
+char *hash_of_line(const char *line);
 
 /* Verifies, and fails the test unless there are so many faults (-1: any but none) and each of the texts, up to NULL, is
  * said. */

@@ -115,8 +115,6 @@ static void a_record_holds_no_secret_anywhere(void **state)
         assert_verifies(0, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {

@@ -367,8 +367,6 @@ static void a_page_holds_no_markup_of_others(void **state)
         free(page);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {

@@ -171,8 +171,6 @@ static void an_answer_is_right_or_memory_is_short(void **state)
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {

@@ -221,8 +221,6 @@ static void a_full_disk_is_an_error_and_no_half_line(void **state)
         assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
