@@ -1,8 +1,9 @@
 /* audit.h: writes the audit log: one line of JSON for each event, each holding the hash of the line before it.
  *
- * A log is a file, its older parts (NAME.1 is the newest of them) and a head (NAME.head): a line of fixed size that says
- * where the log ends. The head is what writers lock and what they believe: a record follows the one that the head names,
- * whatever has become of the file, so that lines which were taken away stay missed for ever. docs/AUDIT.md has the format.
+ * A log is a file, its older parts (NAME.1 is the newest of them), a head (NAME.head), which is a line of fixed size that
+ * says where the log ends, and what writers lock (NAME.lock). The head is what writers believe: a record follows the one
+ * that the head names, whatever has become of the file, so that lines which were taken away stay missed for ever.
+ * docs/AUDIT.md has the format.
  */
 #ifndef AUDIT_AUDIT_H
 #define AUDIT_AUDIT_H

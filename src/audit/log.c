@@ -70,11 +70,11 @@ static int move_above_standard(int fd)
         return moved;
 }
 
-int log_open_file(const struct audit_log *log, const char *name, int flags)
+int log_open_file(const struct audit_log *log, const char *name, int flags, unsigned mode)
 {
         return move_above_standard(openat(log->directory, name,
                                           flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                                          0600));
+                                          mode));
 }
 
 /* Root in a directory of somebody else would leave files that their owner cannot write, and go where they lead it. */
@@ -142,10 +142,12 @@ static int set_names(struct audit_log *log, const char *path, abatis_error *err)
                                  path ? path : "");
         log->path = strdup(path);
         log->head_path = text_join(path, ".head", "");
-        if (!log->path || !log->head_path)
+        log->lock_path = text_join(path, ".lock", "");
+        if (!log->path || !log->head_path || !log->lock_path)
                 return error_memory(err);
         log->name = strrchr(log->path, '/') + 1;
         log->head_name = strrchr(log->head_path, '/') + 1;
+        log->lock_name = strrchr(log->lock_path, '/') + 1;
         return 0;
 }
 
@@ -184,6 +186,7 @@ void audit_close(struct audit_log *log)
                 close(log->directory);
         free(log->path);
         free(log->head_path);
+        free(log->lock_path);
         free(log);
 }
 

@@ -6,17 +6,17 @@
 #include "audit/head.h"
 
 struct audit_log {
-        struct audit_settings settings; /* without the path */
-        int directory;                  /* owned */
-        char *path, *head_path;         /* owned */
-        const char *name, *head_name;   /* borrowed from them: within the directory */
+        struct audit_settings settings;           /* without the path */
+        int directory;                            /* owned */
+        char *path, *head_path, *lock_path;       /* owned */
+        const char *name, *head_name, *lock_name; /* borrowed from them: within the directory */
 };
 
-/* Both files are opened anew for each record. A lock belongs to an opened file: threads, and processes that were forked
+/* All files are opened anew for each record. A lock belongs to an opened file: threads, and processes that were forked
  * with one in their hands, would share it; and whoever opens the log under the lock finds the one that rotation left. */
 struct session {
         const struct audit_log *log; /* borrowed */
-        int head, fd;                /* owned */
+        int lock, head, fd;          /* owned */
         struct audit_state
                 state;       /* what the next record follows; its size is the file's, fragment included */
         uint64_t torn_bytes; /* of a last line without newline */
@@ -30,8 +30,8 @@ int session_write_head(const struct session *session, const struct audit_state *
 /* Moves the file to NAME.1 and what stood there further; the next record begins a new one. */
 int session_rotate(struct session *session, abatis_error *err);
 
-/* Made if it is missing. A descriptor above 2, or -1 with errno. */
-int log_open_file(const struct audit_log *log, const char *name, int flags);
+/* Made with the mode if it is missing. A descriptor above 2, or -1 with errno. */
+int log_open_file(const struct audit_log *log, const char *name, int flags, unsigned mode);
 /* 0, or -1 with errno. */
 int log_sync_directory(const struct audit_log *log);
 

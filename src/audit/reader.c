@@ -202,8 +202,7 @@ int lock_wait(int fd, int how, int patience_ms, const char *path, abatis_error *
         enum { LONGEST_US = 1000 };
         long waited = 0, step = 20;
 
-        /* Not the waiting kind: whoever may read the file may hold its lock, and nobody should wait for that without
-         * end. */
+        /* Not the waiting kind: nobody should wait without end for one who was stopped. */
         while (flock(fd, how | LOCK_NB) < 0) {
                 struct timespec pause = { 0, step * 1000 };
 
@@ -289,17 +288,22 @@ static void read_head(int fd, struct snapshot *snapshot)
 
 static int open_all(const char *path, struct snapshot *snapshot, abatis_error *err)
 {
-        OWN_FREE char *head_path = text_join(path, ".head", "");
-        OWN_FD int head = head_path ? open(head_path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+        OWN_FREE char *head_path = text_join(path, ".head", ""), *lock_path = text_join(path, ".lock", "");
+        OWN_FD int lock = -1, head = -1;
         int r = 0;
 
-        if (!head_path)
+        if (!head_path || !lock_path)
                 return error_memory(err);
+        /* A copy has no lock, and who may only read the log cannot take it: writers do not wait for him. */
+        lock = open(lock_path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (lock >= 0)
+                r = lock_wait(lock, LOCK_SH, LOCK_PATIENCE_MS, path, err);
+        if (r < 0)
+                return r;
+        head = open(head_path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (head < 0 && errno != ENOENT && errno != ENOTDIR)
                 return error_os(err, errno, "cannot read '%s'", head_path);
         if (head >= 0)
-                r = lock_wait(head, LOCK_SH, LOCK_PATIENCE_MS, path, err);
-        if (!r && head >= 0)
                 read_head(head, snapshot);
         if (!r)
                 r = add_older_parts(snapshot, path, err);

@@ -119,7 +119,7 @@ int session_rotate(struct session *session, abatis_error *err)
                 r = shift(log, numbers, count, err);
         if (r < 0)
                 return r;
-        fd = log_open_file(log, log->name, O_RDWR | O_APPEND | O_EXCL);
+        fd = log_open_file(log, log->name, O_RDWR | O_APPEND | O_EXCL, 0600);
         if (fd < 0)
                 return error_os(err, errno, "cannot open the audit log '%s'", log->path);
         close(session->fd);

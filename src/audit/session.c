@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/own.h"
 
+enum { LOCK_MODE = 0200 };
+
 /* ---- the files ------------------------------------------------------------------------------------------ */
 
 static int check_file(int fd, const char *path, struct stat *status, abatis_error *err)
@@ -30,10 +32,10 @@ static int check_file(int fd, const char *path, struct stat *status, abatis_erro
         return 0;
 }
 
-static int open_file(const struct audit_log *log, const char *name, const char *path, int flags, int *out,
-                     abatis_error *err)
+static int open_file(const struct audit_log *log, const char *name, const char *path, int flags,
+                     unsigned mode, int *out, abatis_error *err)
 {
-        int fd = log_open_file(log, name, flags);
+        int fd = log_open_file(log, name, flags, mode);
 
         if (fd < 0 && errno == ELOOP)
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is a symbolic link", path);
@@ -43,17 +45,21 @@ static int open_file(const struct audit_log *log, const char *name, const char *
         return 0;
 }
 
-static int lock_head(const struct audit_log *log, int *out, abatis_error *err)
+/* Whoever may read a file may hold its lock: a command that reads the user's files could keep every other from being
+ * recorded, and so from running. This one nobody may read, not even its owner; he may write it, and the command not. */
+static int take_lock(const struct audit_log *log, int *out, abatis_error *err)
 {
         for (;;) {
                 OWN_FD int fd = -1;
                 struct stat status = { 0 };
-                int r = open_file(log, log->head_name, log->head_path, O_RDWR, &fd, err);
+                int r = open_file(log, log->lock_name, log->lock_path, O_WRONLY, LOCK_MODE, &fd, err);
 
                 if (!r)
-                        r = lock_wait(fd, LOCK_EX, LOCK_PATIENCE_MS, log->head_path, err);
+                        r = lock_wait(fd, LOCK_EX, LOCK_PATIENCE_MS, log->lock_path, err);
                 if (!r)
-                        r = check_file(fd, log->head_path, &status, err);
+                        r = check_file(fd, log->lock_path, &status, err);
+                if (!r && (status.st_mode & 07777) != LOCK_MODE && fchmod(fd, LOCK_MODE) < 0)
+                        r = error_os(err, errno, "cannot close '%s' to readers", log->lock_path);
                 if (r < 0)
                         return r;
                 /* Somebody has removed it while we waited; others lock the next one. */
@@ -269,13 +275,17 @@ static int find_end(struct session *session, uint64_t size, abatis_error *err)
 
 int session_begin(const struct audit_log *log, struct session *out, abatis_error *err)
 {
-        struct session session = { .log = log, .head = -1, .fd = -1 };
+        struct session session = { .log = log, .lock = -1, .head = -1, .fd = -1 };
         struct abatis_error why;
         struct stat status;
-        int r = lock_head(log, &session.head, err);
+        int r = take_lock(log, &session.lock, err);
 
         if (!r)
-                r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, &session.fd, err);
+                r = open_file(log, log->head_name, log->head_path, O_RDWR, 0600, &session.head, err);
+        if (!r)
+                r = check_file(session.head, log->head_path, &status, err);
+        if (!r)
+                r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, &session.fd, err);
         if (!r)
                 r = check_file(session.fd, log->path, &status, err);
         if (!r) {
@@ -295,9 +305,10 @@ int session_begin(const struct audit_log *log, struct session *out, abatis_error
 
 void session_end(struct session *session)
 {
-        /* Closing the head's descriptor, the only one of its opening, gives the lock back. */
-        if (session->fd >= 0)
-                close(session->fd);
-        if (session->head >= 0)
-                close(session->head);
+        const int fds[] = { session->fd, session->head, session->lock };
+
+        /* Closing the lock's descriptor, the only one of its opening, gives it back. */
+        for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+                if (fds[i] >= 0)
+                        close(fds[i]);
 }
