@@ -34,6 +34,7 @@ enum verdict {
         CHECK_CLONE, /* no new namespaces */
         CHECK_UNSHARE,
         CHECK_IOCTL, /* no input pushed into a terminal */
+        CHECK_FCNTL, /* no lease: whoever opens such a file waits for the holder, 45 s by default */
         CHECK_SOCKET,
         CHECK_SOCKETPAIR,
         CHECK_TARGET, /* not init */
@@ -121,6 +122,8 @@ static const struct entry entries[] = {
         { 438 /* pidfd_getfd */, REFUSE },
         /* terminals */
         { SYS_ioctl, CHECK_IOCTL },
+        /* files that others outside want to write */
+        { SYS_fcntl, CHECK_FCNTL },
         /* a setuid file left in the workspace would act for whoever ran the sandbox */
         { SYS_fchmod, CHECK_MODE_1 },
         { SYS_fchmodat, CHECK_MODE_2 },
@@ -233,6 +236,15 @@ static void emit_ioctl(struct builder *builder)
         emit_refuse(builder);
 }
 
+static void emit_fcntl(struct builder *builder)
+{
+        emit_load(builder, 1);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1024 /* F_SETLEASE */, 2, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1040 /* F_SETDELEG */, 1, 0);
+        emit_allow(builder);
+        emit_refuse(builder);
+}
+
 static void emit_open(struct builder *builder, unsigned flags_argument)
 {
         emit_load(builder, flags_argument);
@@ -327,6 +339,9 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_IOCTL:
                 emit_ioctl(builder);
+                return;
+        case CHECK_FCNTL:
+                emit_fcntl(builder);
                 return;
         case CHECK_SOCKET:
                 emit_socket(builder);

@@ -290,7 +290,15 @@ static int call_mkdir_cgroup(char **argument)
         return outcome_of(made, "mkdir in the cgroup tree");
 }
 
+/* Whoever opens the file for writing waits until the holder lets go. */
+static int call_lease(char **argument)
+{
+        int fd = open(argument[0], O_RDONLY);
+        return fd < 0 ? refused("open") : outcome_of(fcntl(fd, F_SETLEASE, F_RDLCK), "F_SETLEASE");
+}
+
 const struct attempt kernel_attempts[] = {
+        { "lease", 1, call_lease },
         { "io_uring_setup", 0, call_io_uring_setup },
         { "io_uring_enter", 0, call_io_uring_enter },
         { "io_uring_register", 0, call_io_uring_register },

@@ -33,6 +33,7 @@ for call in io_uring_setup io_uring_enter io_uring_register userfaultfd perf_eve
         fanotify_init quotactl; do
         try "no_$call" outside none "$call"
 done
+try no_lease_of_a_file outside none lease "$OUT/ro.txt"
 case $(uname -m) in
 x86_64)
         for call in abi_i386 abi_i386_socketcall abi_x32 abi_modify_ldt; do

@@ -59,7 +59,7 @@ static const struct {
         { MISSING, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register" },
         { CHECKED,
           "unshare clone ioctl fchmod fchmodat chmod mknodat mknod openat open creat socket socketpair "
-          "prlimit64" },
+          "prlimit64 fcntl" },
         /* what ordinary work cannot do without; everything not listed above must be allowed as well */
         { ALLOWED,
           "read write readv writev pread64 pwrite64 close dup dup3 lseek mmap mprotect munmap brk mremap madvise "
@@ -69,7 +69,7 @@ static const struct {
           "landlock_create_ruleset landlock_add_rule landlock_restrict_self capget capset futex set_robust_list "
           "getrandom memfd_create pipe2 epoll_create1 epoll_ctl epoll_pwait eventfd2 timerfd_create signalfd4 "
           "inotify_init1 inotify_add_watch statx newfstatat fstat faccessat faccessat2 readlinkat getdents64 "
-          "mkdirat unlinkat renameat renameat2 linkat symlinkat truncate ftruncate fallocate fsync flock fcntl "
+          "mkdirat unlinkat renameat renameat2 linkat symlinkat truncate ftruncate fallocate fsync flock "
           "fchown fchownat utimensat setxattr getxattr listxattr removexattr chdir fchdir getcwd umask sync "
           "bind listen accept accept4 connect sendto recvfrom sendmsg recvmsg sendmmsg shutdown getsockopt "
           "setsockopt getsockname getpeername shmget shmat semget msgget mq_open clock_gettime clock_nanosleep "
@@ -410,6 +410,17 @@ static void the_limits_of_init_are_out_of_reach(void **state)
         assert_answer_whatever_is_above("prlimit64", 4711, 1, 1, ALLOWED);
 }
 
+static void no_lease_makes_others_wait(void **state)
+{
+        (void)state;
+        build(NETWORK_DENY);
+        assert_answer_whatever_is_above("fcntl", 3, 1024, 0, REFUSED);
+        assert_answer_whatever_is_above("fcntl", 3, 1040, 0, REFUSED);
+        assert_answer_whatever_is_above("fcntl", 3, 1025, 0, ALLOWED);
+        assert_answer_whatever_is_above("fcntl", 3, 1, 1, ALLOWED);
+        assert_answer_whatever_is_above("fcntl", 3, 1030, 0, ALLOWED);
+}
+
 static const uint64_t set_id_modes[] = {
         04755, 02755, 06755, 04000, 02000, 06000, 07777, 0104755, 0xffffffff
 };
@@ -576,6 +587,7 @@ int main(void)
                 cmocka_unit_test(no_unshare_makes_a_namespace),
                 cmocka_unit_test(nothing_is_pushed_into_a_terminal),
                 cmocka_unit_test(the_limits_of_init_are_out_of_reach),
+                cmocka_unit_test(no_lease_makes_others_wait),
                 cmocka_unit_test(no_call_makes_a_set_id_file),
                 cmocka_unit_test(no_open_creates_a_set_id_file),
                 cmocka_unit_test(without_network_no_socket_is_made),
