@@ -34,7 +34,7 @@ _abatis_value() { # FLAG
         --timeout | --cpu) _abatis_words 10s 30s 5m 1h ;;
         --since | --until) _abatis_words 30m 2h 1d 7d ;;
         --verdict) _abatis_words ok failed refused timeout limit running ;;
-        --file | --output | -o) _abatis_paths -f ;;
+        --file | --output | --audit-log | -o) _abatis_paths -f ;;
         --max-output | --file-size | --memory) _abatis_words 1MiB 64MiB 512MiB 2GiB ;;
         esac
 }
@@ -51,7 +51,7 @@ _abatis_parse() {
                         abatis_command=$((i + 1))
                         return
                         ;;
-                --json | --merge | --pty | --best-effort | --revoke | --help) ;;
+                --json | --merge | --pty | --best-effort | --no-audit | --revoke | --help) ;;
                 -*)
                         abatis_flag=${COMP_WORDS[i]}
                         [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -72,7 +72,7 @@ _abatis() {
         local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
         local policy="--preset --profile --policy --workspace --data --config --read --write --exec --deny --deny-glob --protect --net
                 --connect --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory
-                --cpu --help"
+                --cpu --audit-log --no-audit --help"
         local abatis_command abatis_flag
         COMPREPLY=()
 
@@ -94,7 +94,7 @@ _abatis() {
                                 _abatis_paths -f
                         fi
                 elif ((abatis_command == 0)) && [[ $word == -* ]]; then
-                        [[ $verb == run ]] && policy+=" --merge --pty --result-fd"
+                        [[ $verb == run ]] && policy+=" --merge --pty --result-fd --context"
                         _abatis_words "$policy" --best-effort --json --
                 else
                         compopt -o filenames 2>/dev/null

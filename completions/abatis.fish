@@ -11,7 +11,7 @@ function __abatis_command
                 set -e words[1]
                 string join -- \n $words
                 return 0
-            case --json --merge --pty --best-effort --help '--*=*'
+            case --json --merge --pty --best-effort --no-audit --help '--*=*'
             case '-*'
                 set -e words[1]
             case '*'
@@ -123,6 +123,8 @@ $flags -l file-size -x -a '64MiB 1GiB' -d 'largest file'
 $flags -l processes -x -d 'processes and threads'
 $flags -l memory -x -a '512MiB 2GiB' -d 'memory of the whole tree'
 $flags -l cpu -x -a '10s 60s' -d 'processor time of the whole tree'
+$flags -l audit-log -r -F -d 'where it is written down what was run'
+$flags -l no-audit -d 'write nothing down'
 complete -c abatis -n 'not __fish_is_first_token; and not __abatis_command >/dev/null' -l help -d 'explain the verb'
 
 complete -c abatis -n "__abatis_is_verb doctor run explain; or __abatis_is_word 'policy show'; and not __abatis_command >/dev/null" -l json -d 'print JSON'
@@ -130,3 +132,4 @@ complete -c abatis -n '__abatis_is_verb run explain; and not __abatis_command >/
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l merge -d 'with --json: stderr in stdout'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l pty -d 'give the command a terminal of its own'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l result-fd -x -d 'write the result object to a descriptor'
+complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l context -x -d 'what the audit log shall say about it'

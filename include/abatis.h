@@ -194,12 +194,13 @@ typedef struct abatis_job_options {
                          stdin_fd, which must stay open until the end, is typed into it; what it shows is stdout,
                          and goes to stdout_fd at once or is kept with capture */
         unsigned rows, columns; /* of the terminal; 0 is not known */
+        const char *context;    /* what the audit log shall say about it, an agent's session say; or NULL */
 } abatis_job_options;
 
 /* Starts with stdin, stdout and stderr of the host process and no capture. */
-#define ABATIS_JOB_OPTIONS_INIT                                                                        \
-        {                                                                                              \
-                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL, 0, 0, 0 \
+#define ABATIS_JOB_OPTIONS_INIT                                                                              \
+        {                                                                                                    \
+                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL, 0, 0, 0, NULL \
         }
 
 ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
@@ -220,8 +221,8 @@ ABATIS_API int abatis_job_signal(abatis_job *job, int signal_number, abatis_erro
 /* The terminal of the command has a new size, and the command hears of it. */
 ABATIS_API void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns);
 /* Kills what is still running, frees the job, gives the result. With out == NULL the result is dropped.
- * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started, and with _INVALID when it
- * was never launched. */
+ * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started, with _INVALID when it
+ * was never launched, and with _SYSTEM when its end could not be written down. */
 ABATIS_API int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err);
 
 /* Start, advance until done, finish. */
@@ -247,12 +248,21 @@ ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
 
-/* ---- audit: what was run, from the log ------------------------------------------------------------------ */
+/* ---- audit: what was run -------------------------------------------------------------------------------- */
+
+/* Every launch of a job is written down, unless the policy says `audit: off`: before the command starts, or it does not;
+ * when it was let go; when it ended or could not be started after all. abatis_job_launch() and abatis_job_finish() fail
+ * with ABATIS_E_SYSTEM when that cannot be done. docs/AUDIT.md has the format. */
+
+/* Writes down a command that was not run, because abatis_sandbox_open() or the caller himself refused it. Of the options,
+ * argv, envp, cwd and context count. Does nothing where the policy has no log. */
+ABATIS_API int abatis_audit_refused(abatis_policy *policy, const abatis_job_options *options,
+                                    const abatis_error *why, abatis_error *err);
 
 typedef struct abatis_audit_query {
         size_t size; /* sizeof(abatis_audit_query) */
         const char *
-                file; /* NULL is $XDG_STATE_HOME/abatis/audit.jsonl; older parts of it (FILE.1, ...) are read too */
+                file; /* NULL is the usual one, $XDG_STATE_HOME/abatis/audit.jsonl; older parts of it (FILE.1, ...) are read too */
         const char *id; /* one job: its id, or as much of it as no other begins with; NULL is all */
         const char *
                 since; /* "2h", "7d": so long ago; or a time, "2026-11-15T10:00:00Z" or "2026-11-15"; NULL is ever */

@@ -20,7 +20,7 @@ enum audit_sync {
 };
 
 struct audit_settings {
-        const char *path; /* absolute; NULL is audit_default_path() */
+        const char *path; /* absolute; NULL is usual_log_path() */
         enum audit_sync sync;
         uint64_t max_size; /* a file does not grow beyond it; 0 is AUDIT_MAX_SIZE */
         unsigned keep;     /* how many older parts are kept; 0 is all */
@@ -59,6 +59,8 @@ struct audit_log;
 
 /* Makes the directory (0700) where it is missing, and refuses one in which everybody may rename. */
 int audit_open(const struct audit_settings *settings, struct audit_log **out, abatis_error *err);
+/* Makes the files where there are none yet, and then says so. Who wants to protect them needs something to protect. */
+int audit_make_files(struct audit_log *log, bool *are_new, abatis_error *err);
 void audit_close(struct audit_log *log);
 
 /* Makes the files (0600) where they are missing; refuses those that are links, not regular, of another user, or writable
@@ -70,8 +72,5 @@ int audit_append(struct audit_log *log, const struct audit_record *record, abati
 enum { AUDIT_ID_SIZE = 16 + 1 + 10 + 1 };
 /* Sixteen random digits and the process: unlike any other. */
 int audit_id_new(char out[AUDIT_ID_SIZE], abatis_error *err);
-
-/* $XDG_STATE_HOME/abatis/audit.jsonl; owned. Fails where there is no home directory. */
-int audit_default_path(char **out, abatis_error *err);
 
 #endif

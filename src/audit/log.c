@@ -20,19 +20,6 @@
 
 /* ---- opening -------------------------------------------------------------------------------------------- */
 
-int audit_default_path(char **out, abatis_error *err)
-{
-        char *path = NULL;
-        int r = state_path("audit.jsonl", &path, err);
-
-        if (r < 0)
-                return r;
-        if (!path)
-                return error_set(err, ABATIS_E_INVALID, "there is no home directory for the audit log");
-        *out = path;
-        return 0;
-}
-
 int audit_id_new(char out[AUDIT_ID_SIZE], abatis_error *err)
 {
         static const char digits[] = "0123456789abcdef";
@@ -97,6 +84,7 @@ static int make_missing(char *path, abatis_error *err)
 {
         size_t length = strlen(path);
         struct stat status;
+        abatis_error below;
         int r = 0;
 
         for (size_t i = length - 1; i > 0; i--) {
@@ -112,7 +100,11 @@ static int make_missing(char *path, abatis_error *err)
                 if (is_there)
                         break;
         }
-        return r ? r : make_directories(path, false, err);
+        if (!r) {
+                r = make_directories(path, false, &below);
+                r = r < 0 ? error_within(err, &below, "the directory of the audit log") : 0;
+        }
+        return r;
 }
 
 static int open_directory(struct audit_log *log, abatis_error *err)
@@ -155,7 +147,7 @@ int audit_open(const struct audit_settings *settings, struct audit_log **out, ab
 {
         OWN_FREE char *standard = NULL;
         struct audit_log *log;
-        int r = settings->path ? 0 : audit_default_path(&standard, err);
+        int r = settings->path ? 0 : usual_log_path(&standard, err);
 
         if (r < 0)
                 return r;
@@ -188,6 +180,20 @@ void audit_close(struct audit_log *log)
         free(log->head_path);
         free(log->lock_path);
         free(log);
+}
+
+int audit_make_files(struct audit_log *log, bool *are_new, abatis_error *err)
+{
+        struct session session;
+        int r;
+
+        *are_new = faccessat(log->directory, log->lock_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+        if (!*are_new)
+                return 0;
+        r = session_begin(log, &session, err);
+        if (!r)
+                session_end(&session);
+        return r;
 }
 
 /* ---- appending ------------------------------------------------------------------------------------------ */

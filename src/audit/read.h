@@ -5,7 +5,7 @@
 #include "abatis.h"
 
 /* What is wrong with it, one line each, then what there is; *faults says how many of the lines accuse. A NULL path is
- * audit_default_path(). */
+ * usual_log_path(). */
 int audit_verify(const char *path, char **out, int *faults, abatis_error *err);
 
 int audit_list(const abatis_audit_query *query, abatis_format format, char **out, abatis_error *err);

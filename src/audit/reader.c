@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "policy/compose.h"
 
 enum { BUFFER_SIZE = 64 * 1024, PARTS_MAX = 100000 };
 
@@ -317,7 +318,7 @@ int snapshot_open(const char *path, struct snapshot *out, abatis_error *err)
 {
         OWN_SNAPSHOT struct snapshot snapshot = { 0 };
         OWN_FREE char *standard = NULL;
-        int r = path ? 0 : audit_default_path(&standard, err);
+        int r = path ? 0 : usual_log_path(&standard, err);
 
         if (!r)
                 r = open_all(path ? path : standard, &snapshot, err);

@@ -58,7 +58,7 @@ struct snapshot {
 };
 
 /* Holds the lock only while the files are opened: no writer waits for a reader. Fails when there is neither log nor
- * head. A NULL path is audit_default_path(). */
+ * head. A NULL path is usual_log_path(). */
 int snapshot_open(const char *path, struct snapshot *out, abatis_error *err);
 void snapshot_done(struct snapshot *snapshot);
 #define OWN_SNAPSHOT __attribute__((cleanup(snapshot_done)))

@@ -307,7 +307,10 @@ void session_end(struct session *session)
 {
         const int fds[] = { session->fd, session->head, session->lock };
 
-        /* Closing the lock's descriptor, the only one of its opening, gives it back. */
+        /* Given back by name: a process that another thread has cloned meanwhile has a copy of the descriptor, and would
+         * keep the lock while it waits for that thread, which waits for the lock. */
+        if (session->lock >= 0)
+                flock(session->lock, LOCK_UN);
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);

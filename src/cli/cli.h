@@ -27,8 +27,9 @@ struct flags {
         struct setting *settings; /* owned */
         size_t setting_count;
         bool has_json, is_merged, has_terminal, is_best_effort, wants_help;
-        int result_fd; /* -1: none */
-        char **rest;   /* borrowed: what follows the flags */
+        const char *context; /* borrowed, or NULL */
+        int result_fd;       /* -1: none */
+        char **rest;         /* borrowed: what follows the flags */
 };
 
 /* Parses up to "--" or the first word that is no flag. Prints one line and returns EXIT_REFUSED on an error. */

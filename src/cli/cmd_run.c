@@ -22,6 +22,7 @@ static const char help[] =
         "  --merge              with --json: stderr as part of stdout, in the order it was written\n"
         "  --pty                give the command a terminal of its own\n"
         "  --result-fd N        write that object, without output, to descriptor N\n"
+        "  --context TEXT       what the audit log shall say about it: an agent's session, say\n"
         "  --best-effort        run although something cannot be enforced; the object says what\n";
 
 enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
@@ -152,7 +153,8 @@ static int print_result(const abatis_result *result, int fd)
 }
 
 /* Returns an exit code of ours, or 0. *limits_output says whether the output must pass through us to be counted. */
-static int open_sandbox(const struct flags *flags, abatis_sandbox **out, bool *limits_output)
+static int open_sandbox(const struct flags *flags, const abatis_job_options *job, abatis_sandbox **out,
+                        bool *limits_output)
 {
         abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
         abatis_policy *policy;
@@ -162,7 +164,11 @@ static int open_sandbox(const struct flags *flags, abatis_sandbox **out, bool *l
         if (r)
                 return r;
         *limits_output = abatis_policy_limit(policy, "limits.output");
-        r = abatis_sandbox_open(policy, &options, out, &err) < 0 ? fail(&err) : 0;
+        if (abatis_sandbox_open(policy, &options, out, &err) < 0) {
+                /* If that cannot be written down either, it is still refused. */
+                abatis_audit_refused(policy, job, &err, NULL);
+                r = fail(&err);
+        }
         abatis_policy_free(policy);
         return r;
 }
@@ -197,6 +203,7 @@ static int run_with_flags(const struct flags *flags)
                 return complain("--merge needs --json; without it, 2>&1 does the same");
         hold_signals(&held, &before);
         options.argv = (const char *const *)flags->rest;
+        options.context = flags->context;
         if (flags->has_json)
                 options.capture = flags->is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
         if (flags->has_json)
@@ -207,7 +214,7 @@ static int run_with_flags(const struct flags *flags)
         }
         if (abatis_job_prepare(&options, &job, &err) < 0)
                 return fail(&err);
-        r = open_sandbox(flags, &sandbox, &limits_output);
+        r = open_sandbox(flags, &options, &sandbox, &limits_output);
         limits_output &= !options.capture && !options.terminal;
         if (r || limits_output)
                 abatis_job_finish(job, NULL, NULL);

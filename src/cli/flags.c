@@ -35,7 +35,10 @@ const char flags_policy_help[] =
         "  --max-output 1MiB    of stdout and of stderr; the rest is dropped\n"
         "  --open-files N, --file-size SIZE   each process, each file\n"
         "  --processes N        the whole tree (not as root)\n"
-        "  --memory SIZE, --cpu 10s           not in this version\n";
+        "  --memory SIZE, --cpu 10s           not in this version\n"
+        "Audit:\n"
+        "  --audit-log FILE     where it is written down what was run\n"
+        "  --no-audit           nowhere\n";
 
 static const struct flag {
         const char *name, *key; /* a key of the policy, or NULL */
@@ -67,11 +70,14 @@ static const struct flag {
         { "--open-files", "limits.open_files", TAKES_POLICY, true },
         { "--file-size", "limits.file_size", TAKES_POLICY, true },
         { "--cpu", "limits.cpu", TAKES_POLICY, true },
+        { "--audit-log", "audit.log", TAKES_POLICY, true },
+        { "--no-audit", "audit.log", TAKES_POLICY, false },
         { "--best-effort", NULL, TAKES_BEST_EFFORT, false },
         { "--json", NULL, TAKES_JSON, false },
         { "--merge", NULL, TAKES_STDIO, false },
         { "--pty", NULL, TAKES_STDIO, false },
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
+        { "--context", NULL, TAKES_STDIO, true },
         { "--help", NULL, 0, false },
 };
 
@@ -198,7 +204,8 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 if (!settings)
                         return complain("out of memory");
                 flags->settings = settings;
-                settings[flags->setting_count++] = (struct setting){ flag->name, flag->key, value };
+                settings[flags->setting_count++] =
+                        (struct setting){ flag->name, flag->key, flag->has_value ? value : "off" };
         } else if (!strcmp(flag->name, "--preset") || !strcmp(flag->name, "--profile"))
                 flags->policy.preset = value;
         else if (!strcmp(flag->name, "--policy"))
@@ -213,6 +220,8 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->is_best_effort = true;
         else if (!strcmp(flag->name, "--json"))
                 flags->has_json = true;
+        else if (!strcmp(flag->name, "--context"))
+                flags->context = value;
         else if (!strcmp(flag->name, "--merge"))
                 flags->is_merged = true;
         else if (!strcmp(flag->name, "--pty"))

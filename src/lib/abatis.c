@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "lib/recording.h"
 #include "run/run.h"
 
 struct abatis_sandbox {
@@ -19,12 +20,15 @@ struct abatis_sandbox {
         abatis_host host;
         struct plan *plan;
         struct resources *resources;
+        struct recorder recorder;
 };
 
 struct abatis_job {
         struct job *job;
         abatis_sandbox *sandbox;
-        struct strings argv; /* for the result */
+        abatis_job_options options; /* what it points to is borrowed until the launch */
+        struct strings argv;        /* for the result */
+        struct recording recording;
 };
 
 struct abatis_result {
@@ -112,6 +116,7 @@ static void sandbox_release(abatis_sandbox *sandbox)
         if (!sandbox || __atomic_sub_fetch(&sandbox->references, 1, __ATOMIC_ACQ_REL))
                 return;
         resources_free(sandbox->resources);
+        recorder_done(&sandbox->recorder);
         plan_free(sandbox->plan);
         abatis_policy_free(sandbox->policy);
         host_done(&sandbox->host);
@@ -137,9 +142,13 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
         else
                 host_probe_quickly(&sandbox->host);
         if (!r)
+                r = recorder_open(&sandbox->recorder, policy, err);
+        if (!r)
                 r = backend_compile(policy, &sandbox->host, options->best_effort, &sandbox->plan, err);
         if (!r)
                 r = resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
+        if (!r)
+                r = recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
         if (r < 0) {
                 sandbox_release(sandbox);
                 return r;
@@ -158,6 +167,7 @@ void abatis_sandbox_free(abatis_sandbox *sandbox)
 static void free_job(abatis_job *job)
 {
         strings_done(&job->argv);
+        recording_done(&job->recording);
         sandbox_release(job->sandbox);
         free(job);
 }
@@ -174,6 +184,7 @@ int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abat
                 free(job);
                 return r;
         }
+        job->options = *options;
         for (size_t i = 0; !r && options->argv[i]; i++)
                 r = strings_add(&job->argv, options->argv[i], err);
         if (r < 0) {
@@ -185,15 +196,38 @@ int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abat
         return 0;
 }
 
+/* Why the command did not run, also if that could not be written down: the log lacks its end then, and does not lie. */
+static int refuse(abatis_job *job, const abatis_error *why, abatis_error *err)
+{
+        if (*job->recording.id)
+                recording_refuse(&job->recording, &job->sandbox->recorder, why->message, NULL);
+        *job->recording.id = '\0';
+        if (err)
+                *err = *why;
+        return why->code;
+}
+
 int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
 {
-        const struct job_context context = { sandbox->resources, sandbox->plan, sandbox->policy };
+        const struct job_context context = { .resources = sandbox->resources,
+                                             .plan = sandbox->plan,
+                                             .policy = sandbox->policy,
+                                             .wants_digests = sandbox->recorder.log };
+        abatis_error below;
+        int r;
 
         if (job->sandbox)
                 return error_set(err, ABATIS_E_INVALID, "the job was launched before");
         job->sandbox = sandbox;
         __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
-        return job_launch(job->job, &context, err);
+        r = recording_plan(&job->recording, &sandbox->recorder, sandbox->policy, sandbox->plan->backend,
+                           &job->options, err);
+        if (r < 0)
+                return r;
+        r = job_launch(job->job, &context, &below);
+        if (r < 0)
+                return refuse(job, &below, err);
+        return recording_start(&job->recording, &sandbox->recorder, err);
 }
 
 int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
@@ -237,14 +271,39 @@ void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns)
         job_resize(job->job, rows, columns);
 }
 
+/* What nobody can look up later is no result: the caller is told, and with it how the command ended. */
+static int record_end(const abatis_job *job, const struct job_outcome *outcome, abatis_error *err)
+{
+        abatis_error below;
+        int r = recording_finish(&job->recording, &job->sandbox->recorder, outcome, &below);
+
+        if (!r)
+                return 0;
+        error_set(err, r, "the command ended with %s %d, and that was not written down: %s",
+                  outcome->signal ? "signal" : "exit code",
+                  outcome->signal ? outcome->signal : outcome->exit_code, below.message);
+        if (err)
+                err->os_errno = below.os_errno;
+        return r;
+}
+
 int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
 {
         abatis_result *result = out ? calloc(1, sizeof(*result)) : NULL;
-        int r = job_finish(job->job, result ? &result->outcome : NULL, err);
+        struct job_outcome outcome = { 0 };
+        abatis_error below;
+        bool is_recorded = *job->recording.id;
+        int r = job_finish(job->job, out || is_recorded ? &outcome : NULL, &below);
 
+        if (r < 0)
+                refuse(job, &below, err);
+        else if (is_recorded)
+                r = record_end(job, &outcome, err);
         if (!r && out && !result)
                 r = error_memory(err);
         if (!r && result) {
+                result->outcome = outcome;
+                outcome = (struct job_outcome){ 0 };
                 result->sandbox = job->sandbox;
                 __atomic_add_fetch(&job->sandbox->references, 1, __ATOMIC_RELAXED);
                 result->argv = job->argv;
@@ -253,6 +312,8 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
         } else {
                 free(result);
         }
+        text_done(&outcome.output[0]);
+        text_done(&outcome.output[1]);
         free_job(job);
         return r;
 }

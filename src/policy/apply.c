@@ -35,6 +35,7 @@ static bool is_list(enum key_id key)
         case TYPE_SIZE:
         case TYPE_DURATION:
         case TYPE_NUMBER:
+        case TYPE_LOG:
                 break;
         }
         return false;
@@ -108,7 +109,7 @@ static int apply_variable(abatis_policy *policy, const struct setting *setting, 
         return policy_apply(policy, setting, err);
 }
 
-/* A program or a socket, which may be given like a path. */
+/* A program, a socket or a log, which may be given like a path. */
 static int apply_item(abatis_policy *policy, const struct entry *entry, const struct setting *setting,
                       abatis_error *err)
 {
@@ -195,6 +196,7 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
                 break;
         case TYPE_PATHS:
         case TYPE_PROGRAMS:
+        case TYPE_LOG:
                 r = apply_item(policy, entry, &setting, &below);
                 break;
         case TYPE_VERSION:

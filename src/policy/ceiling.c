@@ -272,6 +272,36 @@ static int cut_process(abatis_policy *policy, const abatis_policy *ceiling, abat
         return 0;
 }
 
+/* What must be written down is; the user's other choices are his own. */
+static int cut_audit(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        const struct audit_choice *least = &ceiling->audit;
+        struct audit_choice *audit = &policy->audit;
+        const struct note *log = policy_find_note(policy, KEY_AUDIT_LOG, NULL),
+                          *sync = policy_find_note(policy, KEY_AUDIT_SYNC, NULL);
+        bool is_elsewhere = least->log && (!audit->log || strcmp(audit->log, least->log));
+
+        if (ceiling->has[KEY_AUDIT_LOG] && !least->is_off) {
+                if (log && log->is_asked && (audit->is_off || (is_elsewhere && audit->log)))
+                        return refuse(keys[KEY_AUDIT_LOG].name, log->value, log->origin, err);
+                audit->is_off = false;
+                if (is_elsewhere) {
+                        free(audit->log);
+                        audit->log = strdup(least->log);
+                        if (!audit->log)
+                                return error_memory(err);
+                }
+        }
+        if (least->is_synced && !audit->is_synced && sync && sync->is_asked)
+                return refuse(keys[KEY_AUDIT_SYNC].name, sync->value, sync->origin, err);
+        audit->is_synced |= least->is_synced;
+        if (ceiling->has[KEY_AUDIT_SIZE])
+                audit->size = least->size;
+        if (ceiling->has[KEY_AUDIT_KEEP])
+                audit->keep = least->keep;
+        return 0;
+}
+
 static bool has_hole(const abatis_policy *policy, const struct rule *hole)
 {
         for (size_t i = 0; i < policy->rule_count; i++)
@@ -321,5 +351,7 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
                 r = cut_environment(policy, ceiling, err);
         if (!r)
                 r = cut_process(policy, ceiling, err);
+        if (!r)
+                r = cut_audit(policy, ceiling, err);
         return r ? r : add_holes(policy, ceiling, err);
 }

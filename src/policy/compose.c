@@ -84,6 +84,22 @@ static int move_notes(abatis_policy *into, abatis_policy *from, abatis_error *er
         return 0;
 }
 
+static void audit_unite(struct audit_choice *into, abatis_policy *from)
+{
+        if (from->has[KEY_AUDIT_LOG])
+                into->is_off = from->audit.is_off;
+        if (from->audit.log) {
+                free(into->log);
+                into->log = take_pointer(from->audit.log);
+        }
+        if (from->has[KEY_AUDIT_SYNC])
+                into->is_synced = from->audit.is_synced;
+        if (from->has[KEY_AUDIT_SIZE])
+                into->size = from->audit.size;
+        if (from->has[KEY_AUDIT_KEEP])
+                into->keep = from->audit.keep;
+}
+
 /* Lists are united, of single values that of `from` counts if it has one. */
 static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
 {
@@ -117,6 +133,7 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
                 into->argument_check = from->argument_check;
         if (from->has[KEY_NETWORK])
                 into->network = from->network;
+        audit_unite(&into->audit, from);
         return r;
 }
 

@@ -69,6 +69,10 @@ int config_path(const char *name, char **out, abatis_error *err);
 /* The same for $XDG_STATE_HOME and ~/.local/state. */
 int state_path(const char *name, char **out, abatis_error *err);
 
+/* The usual place of the audit log, owned by the caller: below $XDG_STATE_HOME, in the user's home, or, for a user without
+ * one, in /var/tmp or /tmp. */
+int usual_log_path(char **out, abatis_error *err);
+
 /* Makes every directory on the way to the path, and with_last the path itself, private to the user. */
 int make_directories(char *path, bool with_last, abatis_error *err);
 

@@ -226,6 +226,38 @@ static bool is_passed(const abatis_policy *policy, const char *entry)
                !has_password_in_url(entry + length) && !is_hidden_tmp(policy, entry);
 }
 
+/* A value that was kept from the command is a secret if its name or the policy says so; of the others, which were not
+ * asked for, whatever may be one: words and paths that everybody knows would make the log unreadable. */
+static bool is_kept_secret(const abatis_policy *policy, const char *entry)
+{
+        enum { LONG_ENOUGH = 8 };
+        size_t length = strcspn(entry, "=");
+        const char *value = entry + length + 1;
+
+        if (!entry[length])
+                return false;
+        return environment_is_secret(entry, length) || is_denied(policy, entry, length) ||
+               has_password_in_url(value) || (strlen(value) >= LONG_ENOUGH && *value != '/');
+}
+
+int environment_secrets(const abatis_policy *policy, const char *const *envp, const char ***out,
+                        abatis_error *err)
+{
+        size_t count = 0, kept = 0;
+        const char **list;
+
+        while (envp[count])
+                count++;
+        list = calloc(count + 1, sizeof(*list));
+        if (!list)
+                return error_memory(err);
+        for (size_t i = 0; i < count; i++)
+                if (!is_passed(policy, envp[i]) && is_kept_secret(policy, envp[i]))
+                        list[kept++] = strchr(envp[i], '=') + 1;
+        *out = list;
+        return 0;
+}
+
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
                        abatis_error *err)
 {

@@ -42,6 +42,43 @@ int state_path(const char *name, char **out, abatis_error *err)
         return xdg_path("XDG_STATE_HOME", "/.local/state", name, out, err);
 }
 
+/* That of whoever called sudo or started a service is not, nor is "/nonexistent", nor what everybody may write, nor what a
+ * sandbox around this one has made read-only. */
+static bool is_own_home(const char *home)
+{
+        struct stat status;
+
+        return home && *home == '/' && home[1] && !stat(home, &status) && S_ISDIR(status.st_mode) &&
+               status.st_uid == geteuid() && (!(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX) &&
+               !faccessat(AT_FDCWD, home, W_OK, AT_EACCESS);
+}
+
+int usual_log_path(char **out, abatis_error *err)
+{
+        const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+        OWN_FREE char *account = NULL;
+        const char *shared = NULL;
+        char user[32];
+
+        if (base && *base == '/')
+                *out = text_join(base, "/abatis/audit.jsonl", "");
+        else {
+                if (!is_own_home(home)) {
+                        int r = account_home(&account, err);
+
+                        if (r < 0)
+                                return r;
+                        home = is_own_home(account) ? account : NULL;
+                }
+                snprintf(user, sizeof(user), "%u", geteuid());
+                if (!home)
+                        shared = access("/var/tmp", W_OK) ? "/tmp/abatis-" : "/var/tmp/abatis-";
+                *out = home ? text_join(home, "/.local/state/abatis/audit.jsonl", "")
+                            : text_join(shared, user, "/audit.jsonl");
+        }
+        return *out ? 0 : error_memory(err);
+}
+
 int make_directories(char *path, bool with_last, abatis_error *err)
 {
         for (char *end = strchr(path + 1, '/'); end || with_last; end = end ? strchr(end + 1, '/') : NULL) {

@@ -1,9 +1,11 @@
-/* itself.c: keeps a command from changing what the next run depends on: this program, the policy files, the profiles of
- * the user, the record of trusted projects. */
+/* itself.c: keeps a command from changing what the next run depends on, and what is remembered of this one: this program,
+ * the policy files, the profiles of the user, the record of trusted projects, the audit log. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -51,6 +53,49 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         return 0;
 }
 
+static int protect_log_file(abatis_policy *policy, const char *log, const char *suffix, abatis_error *err)
+{
+        OWN_FREE char *path = text_join(log, suffix, "");
+
+        return path ? protect(policy, path, err) : error_memory(err);
+}
+
+/* Where its directory is closed to the command, nearly always, so is all of it. */
+static int protect_log(abatis_policy *policy, abatis_error *err)
+{
+        OWN_FREE char *usual = NULL, *directory = NULL;
+        const char *log = policy->audit.log;
+        struct stat status;
+        int r = log ? 0 : usual_log_path(&usual, err);
+
+        if (r < 0)
+                return r;
+        log = log ? log : usual;
+        directory = strndup(log, (size_t)(strrchr(log, '/') - log) + (strrchr(log, '/') == log));
+        if (!directory)
+                return error_memory(err);
+        if (path_is_clean(directory) && !is_writable(policy, directory) && path_has_no_link(directory))
+                return 0;
+        r = protect_log_file(policy, log, "", err);
+        if (!r)
+                r = protect_log_file(policy, log, ".head", err);
+        if (!r)
+                r = protect_log_file(policy, log, ".lock", err);
+        for (unsigned i = 1; !r; i++) {
+                char suffix[16];
+                OWN_FREE char *part = NULL;
+
+                snprintf(suffix, sizeof(suffix), ".%u", i);
+                part = text_join(log, suffix, "");
+                if (!part)
+                        return error_memory(err);
+                if (lstat(part, &status) < 0)
+                        return 0;
+                r = protect(policy, part, err);
+        }
+        return r;
+}
+
 int itself_protect(abatis_policy *policy, abatis_error *err)
 {
         OWN_FREE char *config = NULL, *trust = NULL;
@@ -69,5 +114,7 @@ int itself_protect(abatis_policy *policy, abatis_error *err)
         /* Beside it lie directories that profiles give to commands. */
         if (!r)
                 r = state_path("trust", &trust, err);
-        return !r && trust ? protect(policy, trust, err) : r;
+        if (!r && trust)
+                r = protect(policy, trust, err);
+        return r || policy->audit.is_off ? r : protect_log(policy, err);
 }

@@ -40,6 +40,12 @@ const struct key keys[KEY_COUNT] = {
         [KEY_FILE_SIZE] = { "limits.file_size", TYPE_SIZE, "Size of each file that is written." },
         [KEY_TIMEOUT] = { "limits.timeout", TYPE_DURATION, "Time after which the whole tree is killed." },
         [KEY_OUTPUT] = { "limits.output", TYPE_SIZE, "Bytes kept of stdout and of stderr." },
+        [KEY_AUDIT_LOG] = { "audit.log", TYPE_LOG,
+                            "Whether it is written down what was run, and the file, if not the usual one." },
+        [KEY_AUDIT_SYNC] = { "audit.sync", TYPE_BOOLEAN,
+                             "true: a record is on the disk before the command goes on." },
+        [KEY_AUDIT_SIZE] = { "audit.size", TYPE_SIZE, "Size at which a new file is begun; 64MiB." },
+        [KEY_AUDIT_KEEP] = { "audit.keep", TYPE_NUMBER, "How many older files are kept; all." },
 };
 
 enum key_id key_find(const char *name, size_t length)

@@ -33,6 +33,10 @@ enum key_id {
         KEY_FILE_SIZE,
         KEY_TIMEOUT,
         KEY_OUTPUT,
+        KEY_AUDIT_LOG,
+        KEY_AUDIT_SYNC,
+        KEY_AUDIT_SIZE,
+        KEY_AUDIT_KEEP,
         KEY_COUNT
 };
 
@@ -54,6 +58,7 @@ enum key_type {
         TYPE_SIZE,
         TYPE_DURATION,
         TYPE_NUMBER,
+        TYPE_LOG, /* on, off, true, false, or the path of a file; also said in the place of the whole section */
 };
 
 struct key {
@@ -71,7 +76,7 @@ size_t key_section_length(const struct key *key);
 /* The part after the section. */
 const char *key_leaf(const struct key *key);
 
-/* The number behind the text of a limit, in bytes, milliseconds or as it is. */
+/* The number behind the text of a limit or another quantity, in bytes, milliseconds or as it is. */
 int key_parse_limit(enum key_id key, const char *text, uint64_t *out, abatis_error *err);
 
 #endif

@@ -254,6 +254,26 @@ static int add_mode(struct reading *reading, enum key_id key, const struct node 
         return fail_at(reading, node, "%s: unknown mode '%s'; %s", keys[key].name, node->text, hint);
 }
 
+bool layer_is_log(const char *text)
+{
+        size_t length = strlen(text);
+
+        return (!strncmp(text, "/", 1) || !strncmp(text, "~/", 2) || !strncmp(text, "${", 2)) && length > 1 &&
+               text[length - 1] != '/' && !strchr(text, '\n');
+}
+
+static int add_log(struct reading *reading, enum key_id key, const struct node *node)
+{
+        if (node->kind == NODE_BOOLEAN)
+                return layer_add(reading->layer, key, node->boolean ? "on" : "off", node, reading->err);
+        if (node->kind != NODE_STRING)
+                return wrong_type(reading, key, node, "on, off or the path of a file");
+        if (strcmp(node->text, "on") && strcmp(node->text, "off") && !layer_is_log(node->text))
+                return fail_at(reading, node, "%s: '%s' is not on, off or the absolute path of a file",
+                               keys[key].name, node->text);
+        return layer_add(reading->layer, key, node->text, node, reading->err);
+}
+
 static int add_value(struct reading *reading, enum key_id key, const struct node *node)
 {
         reading->layer->has[key] = true;
@@ -290,6 +310,8 @@ static int add_value(struct reading *reading, enum key_id key, const struct node
         case TYPE_DURATION:
         case TYPE_NUMBER:
                 return add_quantity(reading, key, node);
+        case TYPE_LOG:
+                return add_log(reading, key, node);
         }
         return 0;
 }
@@ -299,7 +321,8 @@ static int add_value(struct reading *reading, enum key_id key, const struct node
 /* The valid words at one level: the keys of a section, or of the top, where sections are words too. */
 static void list_words(const char *section, const char *out[KEY_COUNT + 8])
 {
-        static const char *const sections[] = { "filesystem", "network", "process", "environment", "limits" };
+        static const char *const sections[] = { "filesystem",  "network", "process",
+                                                "environment", "limits",  "audit" };
         size_t count = 0, length = strlen(section);
 
         for (size_t i = 0; i < KEY_COUNT; i++)
@@ -335,6 +358,9 @@ static int read_section(struct reading *reading, const char *section, const stru
 {
         if (map->kind == NODE_NULL)
                 return 0;
+        /* "audit: off" */
+        if (map->kind != NODE_MAP && !strcmp(section, "audit"))
+                return add_value(reading, KEY_AUDIT_LOG, map);
         if (map->kind != NODE_MAP)
                 return fail_at(reading, map, "%s takes a map, not %s", section, node_kind_name(map->kind));
         for (size_t i = 0; i < map->count; i++) {

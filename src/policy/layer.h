@@ -44,6 +44,8 @@ struct layer *layer_new(const char *name);
 int layer_add(struct layer *layer, enum key_id key, const char *value, const struct node *place,
               abatis_error *err);
 
+/* An absolute path of a file, once its variables are replaced. */
+bool layer_is_log(const char *text);
 /* "443". */
 bool layer_is_port(const char *text);
 /* "example.org:443", "*.example.org:*", "[::1]:80". */

@@ -34,7 +34,7 @@ void lines_done(struct lines *lines)
 static bool is_list(enum key_type type)
 {
         return type != TYPE_VERSION && type != TYPE_MODE && type != TYPE_BOOLEAN && type != TYPE_SIZE &&
-               type != TYPE_DURATION && type != TYPE_NUMBER;
+               type != TYPE_DURATION && type != TYPE_NUMBER && type != TYPE_LOG;
 }
 
 /* What YAML would read as a break, refuse, or not show stands as an escape. */
@@ -64,7 +64,7 @@ static void add_scalar(struct text *out, const struct line *line, const char *va
 {
         enum key_type type = keys[line->key].type;
 
-        if (type == TYPE_PORTS || !is_list(type))
+        if (type == TYPE_PORTS || (!is_list(type) && type != TYPE_LOG))
                 text_add(out, value);
         else
                 add_quoted(out, value, strlen(value));

@@ -187,6 +187,15 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_OUTPUT:
                 is_narrower = is_below_limit(policy, entry);
                 break;
+        case KEY_AUDIT_LOG:
+                is_narrower =
+                        !strcmp(entry->value, "on") || (!strcmp(entry->value, "off") && policy->audit.is_off);
+                break;
+        case KEY_AUDIT_SYNC:
+                is_narrower = !policy->audit.is_synced || !strcmp(entry->value, "true");
+                break;
+        case KEY_AUDIT_SIZE: /* small ones, of which few are kept, are soon gone */
+        case KEY_AUDIT_KEEP:
         case KEY_ENVIRONMENT_SET: /* PATH and many others decide what runs */
         case KEY_EXTENDS:
                 is_narrower = false;
@@ -199,6 +208,8 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_COUNT:
                 break;
         }
+        if (!is_narrower && key_section_length(&keys[entry->key]) == strlen("audit"))
+                return refuse(layer, entry, "would keep less of what was run", err);
         return is_narrower ? 0 : refuse(layer, entry, "would allow more", err);
 }
 

@@ -8,6 +8,7 @@
 
 #include "abatis.h"
 #include "base/path.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "policy/glob.h"
 #include "policy/keys.h"
@@ -36,6 +37,14 @@ enum limit {
         LIMIT_MEMORY,     /* bytes, the tree */
         LIMIT_CPU,        /* milliseconds, the tree */
         LIMIT_COUNT
+};
+
+/* Where it is written down what was run. */
+struct audit_choice {
+        bool is_off;
+        bool is_synced;
+        char *log;           /* owned: absolute; NULL is the usual place */
+        uint64_t size, keep; /* of one file; of older ones; 0: the log's own */
 };
 
 /* Where a value that is no rule came from. */
@@ -80,8 +89,9 @@ struct abatis_policy {
                 environment_plain; /* names that are passed unless they look secret, where not all are */
         struct strings environment_denied; /* names, with * for any characters, that are never passed */
         uint64_t limits[LIMIT_COUNT];      /* 0 is none */
-        struct strings origins;            /* what rules and notes call their origins */
-        struct note *notes;                /* owned */
+        struct audit_choice audit;
+        struct strings origins; /* what rules and notes call their origins */
+        struct note *notes;     /* owned */
         size_t note_count;
         struct strings sources;        /* the files that it was made from, as they were called */
         struct abatis_policy *ceiling; /* owned: what this policy must stay below, or NULL */
@@ -175,6 +185,8 @@ extern const char *const preset_system_trees[];
 int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err);
 /* The workspace, the homes and the caller's program, which everything else refers to. */
 int preset_find_places(abatis_policy *policy, const abatis_policy_options *options, abatis_error *err);
+/* The home that /etc/passwd has for this user, owned by the caller, or NULL in *out. */
+int account_home(char **out, abatis_error *err);
 /* Denies the sockets behind which something outside would run commands for this one. */
 int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err);
 
@@ -227,7 +239,13 @@ bool view_hides_from_root(const char *path);
 /* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings. */
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
                        abatis_error *err);
+/* The values that it does not get and that nobody else should see: likewise. */
+int environment_secrets(const abatis_policy *policy, const char *const *envp, const char ***out,
+                        abatis_error *err);
 bool environment_is_secret(const char *name, size_t length);
+
+/* digest.c: a hash of what the policy allows and asks for, wherever it came from; of a finished one. */
+void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE]);
 
 const char *rule_kind_name(enum rule_kind kind);
 const char *network_mode_name(enum network_mode mode);

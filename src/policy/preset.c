@@ -138,7 +138,7 @@ static char *home_in_line(char *line, uid_t uid)
 }
 
 /* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
-static int find_account_home(char **out, abatis_error *err)
+int account_home(char **out, abatis_error *err)
 {
         char text[4 * 1024], *home = NULL;
         OWN_FD int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
@@ -190,7 +190,7 @@ static int find_homes(abatis_policy *policy, abatis_error *err)
 {
         const char *from_environment = getenv("HOME");
         OWN_FREE char *account = NULL;
-        int r = find_account_home(&account, err);
+        int r = account_home(&account, err);
         const char *candidates[2] = { from_environment, account };
         size_t found = 0;
 

@@ -77,6 +77,9 @@ static json_t *describe_type(enum key_type type)
                 return text_like("^0*[1-9][0-9]*(ms|s|m|h)$");
         case TYPE_NUMBER:
                 return count();
+        case TYPE_LOG:
+                return either(json_pack("{s:s}", "type", "boolean"),
+                              text_like("^(on|off|(/|~/)[^\\n]*[^/\\n]|\\$\\{([^\\n]*[^/\\n])?)$"));
         }
         return NULL;
 }
@@ -139,6 +142,11 @@ int abatis_policy_schema(char **out, abatis_error *err)
         for (enum key_id id = KEY_VERSION; top && id < KEY_COUNT; id++)
                 if (add_key(top, &keys[id]) < 0)
                         top = NULL;
+        /* "audit: off" says one key of the section, and the others are not said. */
+        if (top && json_object_set_new(top, "audit",
+                                       either(json_incref(json_object_get(top, "audit")),
+                                              describe_type(TYPE_LOG))) < 0)
+                top = NULL;
         if (!top) {
                 json_decref(root);
                 return error_memory(err);

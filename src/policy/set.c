@@ -190,6 +190,27 @@ static int set_variable(abatis_policy *policy, const char *value, abatis_error *
         return strings_add(&policy->environment, value, err);
 }
 
+/* "on" takes back what turned it off; where the log is stays as it was said. */
+static int set_log(struct audit_choice *audit, const char *value, abatis_error *err)
+{
+        bool is_word = !strcmp(value, "on") || !strcmp(value, "off");
+        char *log = is_word ? NULL : strdup(value);
+
+        if (!is_word && (*value != '/' || !layer_is_log(value))) {
+                free(log);
+                return error_set(err, ABATIS_E_INVALID, "'%s' is not on, off or the absolute path of a file",
+                                 value);
+        }
+        if (!is_word && !log)
+                return error_memory(err);
+        audit->is_off = !strcmp(value, "off");
+        if (log) {
+                free(audit->log);
+                audit->log = log;
+        }
+        return 0;
+}
+
 static int set_value(abatis_policy *policy, const struct setting *setting, abatis_error *err)
 {
         switch (setting->key) {
@@ -221,6 +242,14 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
         case KEY_OUTPUT:
                 return key_parse_limit(setting->key, setting->value, &policy->limits[key_limit(setting->key)],
                                        err);
+        case KEY_AUDIT_LOG:
+                return set_log(&policy->audit, setting->value, err);
+        case KEY_AUDIT_SYNC:
+                return set_flag(setting->value, &policy->audit.is_synced, true, err);
+        case KEY_AUDIT_SIZE:
+                return key_parse_limit(setting->key, setting->value, &policy->audit.size, err);
+        case KEY_AUDIT_KEEP:
+                return key_parse_limit(setting->key, setting->value, &policy->audit.keep, err);
         case KEY_READ:
         case KEY_WRITE:
         case KEY_EXECUTE:

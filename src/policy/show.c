@@ -80,7 +80,7 @@ static void add_variables(struct lines *lines, const abatis_policy *policy, bool
                 lines_add(lines, key, NULL, false, policy_origin(policy, key, NULL));
 }
 
-static void format_limit(enum key_id key, uint64_t value, char *out, size_t size)
+static void format_quantity(enum key_id key, uint64_t value, char *out, size_t size)
 {
         static const struct {
                 const char *name;
@@ -101,14 +101,13 @@ static void format_limit(enum key_id key, uint64_t value, char *out, size_t size
                 snprintf(out, size, "%" PRIu64, value);
 }
 
-static void add_limit(struct lines *lines, const abatis_policy *policy, enum key_id key)
+static void add_quantity(struct lines *lines, const abatis_policy *policy, enum key_id key, uint64_t value)
 {
-        uint64_t value = policy->limits[key_limit(key)];
         char text[32];
 
         if (!value)
                 return;
-        format_limit(key, value, text, sizeof(text));
+        format_quantity(key, value, text, sizeof(text));
         lines_add(lines, key, text, false, policy_origin(policy, key, NULL));
 }
 
@@ -157,7 +156,22 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
         case KEY_FILE_SIZE:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
-                add_limit(lines, policy, key);
+                add_quantity(lines, policy, key, policy->limits[key_limit(key)]);
+                return;
+        case KEY_AUDIT_LOG:
+                if (policy->audit.is_off || policy->audit.log)
+                        lines_add(lines, key, policy->audit.is_off ? "off" : policy->audit.log, false,
+                                  policy_origin(policy, key, NULL));
+                return;
+        case KEY_AUDIT_SYNC:
+                if (policy->audit.is_synced)
+                        lines_add(lines, key, "true", false, policy_origin(policy, key, NULL));
+                return;
+        case KEY_AUDIT_SIZE:
+                add_quantity(lines, policy, key, policy->audit.size);
+                return;
+        case KEY_AUDIT_KEEP:
+                add_quantity(lines, policy, key, policy->audit.keep);
                 return;
         case KEY_VERSION:
         case KEY_EXTENDS:

@@ -280,6 +280,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 stream_limit(&job->streams[i], limits[LIMIT_OUTPUT]   ? limits[LIMIT_OUTPUT]
                                                : job->options.capture ? DEFAULT_OUTPUT_LIMIT
                                                                       : UINT64_MAX);
+        for (int i = 0; i < 2 && context->wants_digests; i++)
+                stream_digest(&job->streams[i]);
         r = renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy, err);

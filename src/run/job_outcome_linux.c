@@ -111,6 +111,9 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 out->exit_code = WEXITSTATUS(child->status);
         for (int i = 0; i < 2; i++) {
                 out->totals[i] = job->streams[i].total;
+                out->are_cut[i] = job->streams[i].is_truncated;
+                if (job->streams[i].is_digested && job->streams[i].chunk)
+                        sha256_finish(&job->streams[i].digest, out->digests[i]);
                 if (job->streams[i].copy >= 0)
                         continue; /* it was passed on */
                 out->output[i] = job->streams[i].kept.text;

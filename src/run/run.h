@@ -2,6 +2,7 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include "base/sha256.h"
 #include "plan/plan.h"
 
 /* A few system calls: enough to compile a plan on the launch path. */
@@ -22,6 +23,7 @@ struct job_context {
         const struct resources *resources;
         const struct plan *plan;
         const abatis_policy *policy;
+        bool wants_digests; /* of the output */
 };
 
 struct job_outcome {
@@ -29,8 +31,10 @@ struct job_outcome {
         bool has_timed_out, is_truncated;
         const char *limit; /* static: the key of the limit that ended the command, or NULL */
         double duration_ms;
-        struct text output[2]; /* stdout, stderr */
-        uint64_t totals[2];    /* how many bytes each was, kept or not */
+        struct text output[2];             /* stdout, stderr */
+        uint64_t totals[2];                /* how many bytes each was, kept or not */
+        bool are_cut[2];                   /* which of them is not whole */
+        char digests[2][SHA256_TEXT_SIZE]; /* empty: it did not pass through us, or nobody wanted them */
 };
 
 struct job;

@@ -52,6 +52,12 @@ void stream_limit(struct stream *stream, uint64_t limit)
         stream->completion = 3;
 }
 
+void stream_digest(struct stream *stream)
+{
+        stream->is_digested = true;
+        sha256_init(&stream->digest);
+}
+
 /* Nothing more comes: what was kept is put in order. */
 static void finish(struct stream *stream)
 {
@@ -156,6 +162,8 @@ static void take(struct stream *stream, const char *bytes, size_t length)
 
         if (stream->listener.hear)
                 stream->listener.hear(stream->listener.user, stream->descriptor, bytes, length);
+        if (stream->is_digested)
+                sha256_add(&stream->digest, bytes, length);
         if (stream->copy >= 0)
                 ahead = take_ahead(stream, bytes, length);
         excerpt_add(&stream->kept, bytes + ahead, length - ahead);

@@ -7,6 +7,7 @@
 
 #include "abatis.h"
 #include "base/excerpt.h"
+#include "base/sha256.h"
 
 enum stream_state {
         STREAM_CLOSED,
@@ -30,6 +31,8 @@ struct stream {
         int completion;               /* how many bytes more, if a character would else be cut */
         bool is_finished, is_truncated;
         struct listener listener;
+        bool is_digested; /* all that comes is hashed */
+        struct sha256 digest;
         char *chunk;         /* owned: what was read last */
         const char *pending; /* in the chunk or in `kept`: not yet taken by `copy` */
         size_t pending_length;
@@ -40,6 +43,8 @@ int stream_open(struct stream *stream, int descriptor, int copy, int *command_en
 /* The same with the near end of a terminal, which becomes the stream's. */
 int stream_adopt(struct stream *stream, int fd, int descriptor, int copy, abatis_error *err);
 void stream_limit(struct stream *stream, uint64_t limit);
+/* From here on. */
+void stream_digest(struct stream *stream);
 /* Moves what can be moved without blocking: some chunks, or with `to_the_end` all there is. */
 void stream_advance(struct stream *stream, bool to_the_end);
 /* Forgets what nobody takes. */

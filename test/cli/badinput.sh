@@ -22,7 +22,8 @@ bad() { # CODE WORD ARG...: the line must contain WORD
         local code=$1 word=$2 before
         shift 2
         before=$(state)
-        capture "$ABATIS" "$@"
+        # What was refused is written down, beside what is looked at.
+        XDG_STATE_HOME=$T.state capture "$ABATIS" "$@"
         [[ " $code " = *" $RC "* ]] || fail "exit code $RC instead of $code for ${*@Q}: $(said)"
         one_line
         grep -qFe "$word" "$T/err" || fail "does not name '$word': $(said)"

@@ -234,6 +234,7 @@ test_no_mount_and_no_file_is_left_on_the_host() {
         mkdir -p "$T/data/data" sub
         git init -q "$W"
         echo x >sub/denied
+        export XDG_STATE_HOME=$T/state # the log grows
         before=$(cat /proc/self/mountinfo; listing "$T/data" "$W" "$HOME")
         FLAGS=(--deny "$W/sub/denied" --protect "$W/sub")
         succeeds sandbox true

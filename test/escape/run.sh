@@ -324,7 +324,7 @@ run_pass() { # PASS DIRECTORY PROGRAMS [PATTERN]
         PATTERN=${4:-*}
         TREE=$PASS_DIR/tree OUTPUT=$PASS_DIR/output
         WS=$TREE/ws OUT=$TREE/out
-        export HOME=$TREE/home
+        export HOME=$TREE/home XDG_STATE_HOME=$PASS_DIR/state
         FIXTURES=() HAS_ATTRIBUTES=yes
         umask 022
         read_known_limits

@@ -101,6 +101,8 @@ static const char *samples_of(enum key_type type)
                 return "7 \"7\"";
         case TYPE_NUMBER:
                 return "7";
+        case TYPE_LOG:
+                return "true false";
         }
         return "";
 }

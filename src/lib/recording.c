@@ -1,0 +1,220 @@
+/* recording.c: what is written down of a job. */
+#define _GNU_SOURCE
+#include "lib/recording.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/reach.h"
+#include "policy/policy.h"
+
+/* The log says what is wrong, and this what to do about it. */
+static int fail_log(const abatis_error *below, abatis_error *err)
+{
+        int r = error_set(err, below->code, "%s; audit.log names another file, and off does without",
+                          below->message);
+
+        if (err)
+                err->os_errno = below->os_errno;
+        return r;
+}
+
+static int open_log(const struct audit_choice *audit, struct audit_log **out, abatis_error *err)
+{
+        const struct audit_settings settings = { .path = audit->log,
+                                                 .sync = audit->is_synced ? AUDIT_SYNC_ALWAYS
+                                                                          : AUDIT_SYNC_NEVER,
+                                                 .max_size = audit->size,
+                                                 .keep = audit->keep < UINT_MAX ? (unsigned)audit->keep : 0 };
+        abatis_error below;
+        int r = audit_open(&settings, out, &below);
+
+        return r < 0 ? fail_log(&below, err) : 0;
+}
+
+static int append(const struct recorder *recorder, const struct audit_record *record, abatis_error *err)
+{
+        abatis_error below;
+        int r = audit_append(recorder->log, record, &below);
+
+        return r < 0 ? fail_log(&below, err) : 0;
+}
+
+/* ---- of a sandbox --------------------------------------------------------------------------------------- */
+
+int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error *err)
+{
+        bool are_new = false;
+        abatis_error below;
+        int r = policy_finish(policy, err); /* which a ceiling takes part in */
+
+        if (r < 0 || policy->audit.is_off)
+                return r;
+        r = open_log(&policy->audit, &recorder->log, err);
+        if (r < 0)
+                return r;
+        r = audit_make_files(recorder->log, &are_new, &below);
+        if (r < 0)
+                return fail_log(&below, err);
+        if (are_new)
+                policy_changed(policy);
+        return 0;
+}
+
+static const char **list_clauses(const struct plan *plan, bool are_held)
+{
+        const char **names = calloc(plan->clause_count + 1, sizeof(*names));
+        size_t count = 0;
+
+        for (size_t i = 0; names && i < plan->clause_count; i++)
+                if (plan_is_held(plan, i) == are_held)
+                        names[count++] = plan->clauses[i].name;
+        return names;
+}
+
+int recorder_describe(struct recorder *recorder, const abatis_policy *policy, const struct plan *plan,
+                      abatis_error *err)
+{
+        if (!recorder->log)
+                return 0;
+        policy_digest(policy, recorder->policy);
+        recorder->enforced = list_clauses(plan, true);
+        recorder->not_enforced = list_clauses(plan, false);
+        return recorder->enforced && recorder->not_enforced ? 0 : error_memory(err);
+}
+
+void recorder_done(struct recorder *recorder)
+{
+        audit_close(recorder->log);
+        free(recorder->enforced);
+        free(recorder->not_enforced);
+}
+
+/* ---- of a job ------------------------------------------------------------------------------------------- */
+
+/* What every record about a command that has not started says of it; *cwd is the caller's to free. */
+static int describe(const abatis_policy *policy, const abatis_job_options *options,
+                    struct audit_record *record, char **cwd, const char ***secrets, abatis_error *err)
+{
+        const char *const *envp = options->envp ? options->envp : (const char *const *)environ;
+        int r = environment_secrets(policy, envp, secrets, err);
+
+        if (r < 0)
+                return r;
+        *cwd = options->cwd ? NULL : reach_working_directory();
+        record->argv = options->argv;
+        record->cwd = options->cwd ? options->cwd : *cwd ? *cwd : policy->workspace;
+        record->context = options->context;
+        record->secrets = *secrets;
+        return 0;
+}
+
+int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
+                   const char *backend, const abatis_job_options *options, abatis_error *err)
+{
+        struct audit_record record = { .event = AUDIT_PLANNED,
+                                       .id = recording->id,
+                                       .policy = recorder->policy,
+                                       .backend = backend,
+                                       .enforced = recorder->enforced,
+                                       .not_enforced = recorder->not_enforced };
+        OWN_FREE const char **secrets = NULL;
+        OWN_FREE char *cwd = NULL;
+        int r;
+
+        if (!recorder->log)
+                return 0;
+        r = describe(policy, options, &record, &cwd, &secrets, err);
+        for (size_t i = 0; !r && secrets[i]; i++)
+                r = strings_add(&recording->secrets, secrets[i], err);
+        if (!r)
+                r = audit_id_new(recording->id, err);
+        if (!r)
+                r = append(recorder, &record, err);
+        if (r < 0)
+                *recording->id = '\0';
+        return r;
+}
+
+int recording_start(const struct recording *recording, const struct recorder *recorder, abatis_error *err)
+{
+        const struct audit_record record = { .event = AUDIT_STARTED, .id = recording->id };
+
+        return *recording->id ? append(recorder, &record, err) : 0;
+}
+
+int recording_refuse(const struct recording *recording, const struct recorder *recorder, const char *why,
+                     abatis_error *err)
+{
+        OWN_FREE const char **secrets = calloc(recording->secrets.count + 1, sizeof(*secrets));
+        const struct audit_record record = {
+                .event = AUDIT_REFUSED, .id = recording->id, .error = why, .secrets = secrets
+        };
+
+        if (!*recording->id)
+                return 0;
+        if (!secrets)
+                return error_memory(err);
+        for (size_t i = 0; i < recording->secrets.count; i++)
+                secrets[i] = recording->secrets.items[i];
+        return append(recorder, &record, err);
+}
+
+int recording_finish(const struct recording *recording, const struct recorder *recorder,
+                     const struct job_outcome *outcome, abatis_error *err)
+{
+        struct audit_record record = { .event = AUDIT_FINISHED,
+                                       .id = recording->id,
+                                       .has_ended = true,
+                                       .exit_code = outcome->exit_code,
+                                       .signal = outcome->signal,
+                                       .duration_ms = outcome->duration_ms,
+                                       .has_timed_out = outcome->has_timed_out,
+                                       .limit = outcome->limit };
+
+        if (!*recording->id)
+                return 0;
+        for (int i = 0; i < 2; i++)
+                if (*outcome->digests[i])
+                        record.output[i] = (struct audit_output){ outcome->digests[i], outcome->totals[i],
+                                                                  outcome->are_cut[i] };
+        return append(recorder, &record, err);
+}
+
+void recording_done(struct recording *recording)
+{
+        strings_done(&recording->secrets);
+}
+
+int abatis_audit_refused(abatis_policy *policy, const abatis_job_options *options, const abatis_error *why,
+                         abatis_error *err)
+{
+        struct recorder recorder = { 0 };
+        struct audit_record record = { .event = AUDIT_REFUSED,
+                                       .policy = recorder.policy,
+                                       .error = why->message };
+        char id[AUDIT_ID_SIZE];
+        OWN_FREE const char **secrets = NULL;
+        OWN_FREE char *cwd = NULL;
+        int r;
+
+        if (!options || options->size < sizeof(*options) || !options->argv || !options->argv[0])
+                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size or argv is not set");
+        if (policy->audit.is_off)
+                return 0;
+        r = open_log(&policy->audit, &recorder.log, err);
+        if (!r)
+                r = describe(policy, options, &record, &cwd, &secrets, err);
+        if (!r)
+                r = audit_id_new(id, err);
+        record.id = id;
+        policy_digest(policy, recorder.policy);
+        if (!r)
+                r = append(&recorder, &record, err);
+        recorder_done(&recorder);
+        return r;
+}

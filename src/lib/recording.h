@@ -1,0 +1,38 @@
+/* recording.h: what is written down of a job: planned before it starts, started when it was let go, and how it ended. */
+#ifndef LIB_RECORDING_H
+#define LIB_RECORDING_H
+
+#include "audit/audit.h"
+#include "run/run.h"
+
+/* Of a sandbox; all empty where the policy has no log. */
+struct recorder {
+        struct audit_log *log; /* owned */
+        char policy[SHA256_TEXT_SIZE];
+        const char **enforced, **not_enforced; /* owned lists of borrowed names of clauses */
+};
+
+/* Before the plan is made: what the plan must protect exists then. */
+int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error *err);
+/* The clauses are borrowed. */
+int recorder_describe(struct recorder *recorder, const abatis_policy *policy, const struct plan *plan,
+                      abatis_error *err);
+void recorder_done(struct recorder *recorder);
+
+/* Of a job. */
+struct recording {
+        char id[AUDIT_ID_SIZE]; /* empty: nothing is written down */
+        struct strings secrets; /* copies: the environment may have changed by the end */
+};
+
+/* The job's options are borrowed. */
+int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
+                   const char *backend, const abatis_job_options *options, abatis_error *err);
+int recording_start(const struct recording *recording, const struct recorder *recorder, abatis_error *err);
+int recording_refuse(const struct recording *recording, const struct recorder *recorder, const char *why,
+                     abatis_error *err);
+int recording_finish(const struct recording *recording, const struct recorder *recorder,
+                     const struct job_outcome *outcome, abatis_error *err);
+void recording_done(struct recording *recording);
+
+#endif

@@ -1,0 +1,68 @@
+/* digest.c: a hash of what a policy says: two runs with the same one were held by the same rules. */
+#include <stdint.h>
+#include <string.h>
+
+#include "policy/policy.h"
+
+/* With what follows it, the NUL of a string or the size of a number, no two policies add the same bytes. */
+static void add_string(struct sha256 *hash, const char *string)
+{
+        sha256_add(hash, string ? string : "", string ? strlen(string) + 1 : 1);
+}
+
+static void add_number(struct sha256 *hash, uint64_t number)
+{
+        unsigned char bytes[8];
+
+        for (int i = 0; i < 8; i++)
+                bytes[i] = (unsigned char)(number >> 8 * i);
+        sha256_add(hash, bytes, sizeof(bytes));
+}
+
+static void add_strings(struct sha256 *hash, const struct strings *strings)
+{
+        add_number(hash, strings->count);
+        for (size_t i = 0; i < strings->count; i++)
+                add_string(hash, strings->items[i]);
+}
+
+static void add_rules(struct sha256 *hash, const abatis_policy *policy)
+{
+        add_number(hash, policy->rule_count);
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+                const unsigned char kind[] = { (unsigned char)rule->kind, rule->glob != NULL,
+                                               rule->covers_later };
+
+                sha256_add(hash, kind, sizeof(kind));
+                add_string(hash, rule->glob ? rule->path : rule->facts.real);
+        }
+}
+
+void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
+{
+        const struct strings *const lists[] = { &policy->connect,           &policy->bind,
+                                                &policy->unix_sockets,      &policy->commands,
+                                                &policy->environment,       &policy->environment_plain,
+                                                &policy->environment_denied };
+        const unsigned char switches[] = { (unsigned char)policy->network,
+                                           (unsigned char)policy->argument_check,
+                                           policy->reads_all,
+                                           policy->executes_all,
+                                           policy->has_private_tmp,
+                                           policy->reaches_control_sockets,
+                                           policy->passes_named_only,
+                                           policy->forbids_forks };
+        struct sha256 hash;
+
+        sha256_init(&hash);
+        add_string(&hash, "abatis policy 1");
+        add_string(&hash, policy->workspace);
+        sha256_add(&hash, switches, sizeof(switches));
+        add_rules(&hash, policy);
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+                add_strings(&hash, lists[i]);
+        for (size_t i = 0; i < LIMIT_COUNT; i++)
+                add_number(&hash, policy->limits[i]);
+        sha256_finish(&hash, out);
+}
