@@ -1,16 +1,59 @@
-/* test_sha256.c: the vectors of FIPS 180-4 and NIST, and every length round the ends of blocks. */
+/* test_sha256.c: the vectors of FIPS 180-4 and NIST, every length round the ends of blocks, and that a processor's own
+ * instructions say what plain C says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sha256.h"
+#include "base/sha256_block.h"
 #include "scratch.h"
+
+typedef void add_blocks(uint32_t state[8], const unsigned char *blocks, size_t count);
+
+static unsigned random_below(unsigned end)
+{
+        static unsigned random = 4343;
+
+        random = random * 1103515245 + 12345;
+        return (random >> 16) % end;
+}
+
+/* With this way alone, in calls of up to `most` blocks; padded and printed here, without sha256.c. */
+static void hash_with(add_blocks *add, unsigned most, const void *bytes, size_t length,
+                      char out[SHA256_TEXT_SIZE])
+{
+        size_t count = (length + 9 + SHA256_BLOCK - 1) / SHA256_BLOCK;
+        unsigned char *padded = calloc(count, SHA256_BLOCK);
+        struct sha256 hash;
+
+        assert_non_null(padded);
+        memcpy(padded, bytes, length);
+        padded[length] = 0x80;
+        for (size_t i = 0; i < 8; i++)
+                padded[count * SHA256_BLOCK - 1 - i] = (unsigned char)((uint64_t)length * 8 >> 8 * i);
+        sha256_init(&hash);
+        for (size_t done = 0, now; done < count; done += now) {
+                now = 1 + random_below(most);
+                if (now > count - done)
+                        now = count - done;
+                add(hash.state, padded + done * SHA256_BLOCK, now);
+        }
+        for (int i = 0; i < 8; i++)
+                snprintf(out + 8 * i, 9, "%08x", hash.state[i]);
+        free(padded);
+}
 
 static void assert_hash(const void *bytes, size_t length, const char *wanted)
 {
         char hash[SHA256_TEXT_SIZE];
 
         sha256_text(bytes, length, hash);
+        assert_string_equal(hash, wanted);
+        hash_with(sha256_blocks_plain, 30000, bytes, length, hash);
+        assert_string_equal(hash, wanted);
+        if (!sha256_has_instructions())
+                return;
+        hash_with(sha256_blocks_instructions, 30000, bytes, length, hash);
         assert_string_equal(hash, wanted);
 }
 
@@ -87,6 +130,43 @@ static void pieces_make_the_hash_of_the_whole(void **state)
         }
 }
 
+static void add_in_pieces(const unsigned char *bytes, size_t length, char out[SHA256_TEXT_SIZE])
+{
+        struct sha256 hash;
+
+        sha256_init(&hash);
+        for (size_t done = 0, now; done < length; done += now) {
+                now = random_below(random_below(2) ? 1000 : 70);
+                if (now > length - done)
+                        now = length - done;
+                sha256_add(&hash, bytes + done, now);
+        }
+        sha256_finish(&hash, out);
+}
+
+/* Each text also starts at a random address: neither way may need an aligned one. */
+static void instructions_and_plain_c_agree_on_random_texts(void **state)
+{
+        static unsigned char bytes[4096 + 64];
+
+        (void)state;
+        if (!sha256_has_instructions())
+                skip();
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                bytes[i] = (unsigned char)random_below(256);
+        for (int i = 0; i < 2000; i++) {
+                const unsigned char *text = bytes + random_below(64);
+                size_t length = random_below(i % 2 ? 4096 : 300);
+                char plain[SHA256_TEXT_SIZE], quick[SHA256_TEXT_SIZE], pieces[SHA256_TEXT_SIZE];
+
+                hash_with(sha256_blocks_plain, 1, text, length, plain);
+                hash_with(sha256_blocks_instructions, 8, text, length, quick);
+                assert_string_equal(quick, plain);
+                add_in_pieces(text, length, pieces);
+                assert_string_equal(pieces, plain);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -94,6 +174,7 @@ int main(void)
                 cmocka_unit_test(every_length_round_the_ends_of_blocks_is_right),
                 cmocka_unit_test(a_million_bytes_are_right),
                 cmocka_unit_test(pieces_make_the_hash_of_the_whole),
+                cmocka_unit_test(instructions_and_plain_c_agree_on_random_texts),
         };
 
         return cmocka_run_group_tests_name("sha256", tests, NULL, NULL);
