@@ -155,6 +155,7 @@ int audit_open(const struct audit_settings *settings, struct audit_log **out, ab
         if (!log)
                 return error_memory(err);
         log->directory = -1;
+        log->kept = (struct log_files)LOG_FILES_NONE;
         log->settings = *settings;
         log->settings.path = NULL;
         if (!settings->max_size)
@@ -176,6 +177,7 @@ void audit_close(struct audit_log *log)
                 return;
         if (log->directory >= 0)
                 close(log->directory);
+        files_close(&log->kept);
         free(log->path);
         free(log->head_path);
         free(log->lock_path);
@@ -249,12 +251,12 @@ static int build(const struct session *session, const struct audit_record *recor
 static int write_lines(const struct audit_log *log, const struct session *session, const struct text *lines,
                        abatis_error *err)
 {
-        ssize_t written = write(session->fd, lines->data, lines->length);
+        ssize_t written = write(session->files.fd, lines->data, lines->length);
         int os_errno = written < 0 ? errno : ENOSPC;
         bool is_done = written == (ssize_t)lines->length;
 
         if (is_done && log->settings.sync == AUDIT_SYNC_ALWAYS) {
-                is_done = !fdatasync(session->fd) &&
+                is_done = !fdatasync(session->files.fd) &&
                           (session->state.size || !log_sync_directory(log)); /* a new file has a new name */
                 os_errno = errno;
         }
@@ -262,7 +264,7 @@ static int write_lines(const struct audit_log *log, const struct session *sessio
                 return 0;
         /* When this fails too, what is left has no newline, or nothing that the head knows follows it: the next writer
          * repairs it. */
-        if (ftruncate(session->fd, (off_t)session->state.size) < 0 && written < 0)
+        if (ftruncate(session->files.fd, (off_t)session->state.size) < 0 && written < 0)
                 os_errno = errno;
         return error_os(err, os_errno, "cannot write the audit log '%s'", log->path);
 }
@@ -289,7 +291,7 @@ int audit_append(struct audit_log *log, const struct audit_record *record, abati
                 state.size = session.state.size + lines.length;
                 r = session_write_head(&session, &state, err);
                 /* A record that the head does not know would be none that can be missed. */
-                if (r < 0 && ftruncate(session.fd, (off_t)session.state.size) < 0)
+                if (r < 0 && ftruncate(session.files.fd, (off_t)session.state.size) < 0)
                         r = error_os(err, errno, "cannot write the audit log '%s'", log->path);
         }
         session_end(&session);

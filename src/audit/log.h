@@ -2,21 +2,37 @@
 #ifndef AUDIT_LOG_H
 #define AUDIT_LOG_H
 
+#include <sys/types.h>
+
 #include "audit/audit.h"
 #include "audit/head.h"
+
+/* Each -1 while there is none. */
+struct log_files {
+        int lock, head, fd; /* owned */
+};
+#define LOG_FILES_NONE     \
+        {                  \
+                -1, -1, -1 \
+        }
 
 struct audit_log {
         struct audit_settings settings;           /* without the path */
         int directory;                            /* owned */
         char *path, *head_path, *lock_path;       /* owned */
         const char *name, *head_name, *lock_name; /* borrowed from them: within the directory */
+        bool is_taken;                            /* somebody writes with what is kept; an atomic */
+        pid_t keeper;                             /* the process that may use it */
+        struct log_files kept;                    /* owned */
 };
 
-/* All files are opened anew for each record. A lock belongs to an opened file: threads, and processes that were forked
- * with one in their hands, would share it; and whoever opens the log under the lock finds the one that rotation left. */
+/* What was opened for the last record is kept for the next one, by whoever comes first: a lock belongs to an opened file,
+ * and threads that used the same one would share it. So would a process that was forked; it opens its own. Under the lock
+ * it is seen whether the names still lead there: rotation, or somebody else, may have moved or removed them. */
 struct session {
-        const struct audit_log *log; /* borrowed */
-        int lock, head, fd;          /* owned */
+        struct audit_log *log;  /* borrowed */
+        struct log_files files; /* owned */
+        bool is_keeper;         /* they go back into the log */
         struct audit_state
                 state;       /* what the next record follows; its size is the file's, fragment included */
         uint64_t torn_bytes; /* of a last line without newline */
@@ -24,7 +40,9 @@ struct session {
         const char *lost_head; /* why the head could not be believed, or NULL */
 };
 
-int session_begin(const struct audit_log *log, struct session *out, abatis_error *err);
+void files_close(struct log_files *files);
+
+int session_begin(struct audit_log *log, struct session *out, abatis_error *err);
 void session_end(struct session *session);
 int session_write_head(const struct session *session, const struct audit_state *state, abatis_error *err);
 /* Moves the file to NAME.1 and what stood there further; the next record begins a new one. */

@@ -122,8 +122,8 @@ int session_rotate(struct session *session, abatis_error *err)
         fd = log_open_file(log, log->name, O_RDWR | O_APPEND | O_EXCL, 0600);
         if (fd < 0)
                 return error_os(err, errno, "cannot open the audit log '%s'", log->path);
-        close(session->fd);
-        session->fd = fd;
+        close(session->files.fd);
+        session->files.fd = fd;
         session->state.size = 0;
         /* Now it must be found from the beginning, should we die between the next record and the next head. */
         r = session_write_head(session, &session->state, err);

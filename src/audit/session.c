@@ -18,10 +18,8 @@ enum { LOCK_MODE = 0200 };
 
 /* ---- the files ------------------------------------------------------------------------------------------ */
 
-static int check_file(int fd, const char *path, struct stat *status, abatis_error *err)
+static int check_status(const struct stat *status, const char *path, abatis_error *err)
 {
-        if (fstat(fd, status) < 0)
-                return error_os(err, errno, "cannot examine the audit log '%s'", path);
         if (!S_ISREG(status->st_mode))
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is not a regular file", path);
         if (status->st_uid != geteuid())
@@ -30,6 +28,13 @@ static int check_file(int fd, const char *path, struct stat *status, abatis_erro
                 return error_set(err, ABATIS_E_INVALID,
                                  "the audit log '%s' can be written by others; run chmod go-w", path);
         return 0;
+}
+
+static int check_file(int fd, const char *path, struct stat *status, abatis_error *err)
+{
+        if (fstat(fd, status) < 0)
+                return error_os(err, errno, "cannot examine the audit log '%s'", path);
+        return check_status(status, path, err);
 }
 
 static int open_file(const struct audit_log *log, const char *name, const char *path, int flags,
@@ -45,29 +50,66 @@ static int open_file(const struct audit_log *log, const char *name, const char *
         return 0;
 }
 
+static void close_file(int *fd)
+{
+        if (*fd >= 0)
+                close(*fd);
+        *fd = -1;
+}
+
 /* Whoever may read a file may hold its lock: a command that reads the user's files could keep every other from being
  * recorded, and so from running. This one nobody may read, not even its owner; he may write it, and the command not. */
-static int take_lock(const struct audit_log *log, int *out, abatis_error *err)
+static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
 {
         for (;;) {
-                OWN_FD int fd = -1;
                 struct stat status = { 0 };
-                int r = open_file(log, log->lock_name, log->lock_path, O_WRONLY, LOCK_MODE, &fd, err);
+                int r = *fd >= 0 ? 0
+                                 : open_file(log, log->lock_name, log->lock_path, O_WRONLY, LOCK_MODE, fd,
+                                             err);
 
                 if (!r)
-                        r = lock_wait(fd, LOCK_EX, LOCK_PATIENCE_MS, log->lock_path, err);
+                        r = lock_wait(*fd, LOCK_EX, LOCK_PATIENCE_MS, log->lock_path, err);
                 if (!r)
-                        r = check_file(fd, log->lock_path, &status, err);
-                if (!r && (status.st_mode & 07777) != LOCK_MODE && fchmod(fd, LOCK_MODE) < 0)
+                        r = check_file(*fd, log->lock_path, &status, err);
+                if (!r && (status.st_mode & 07777) != LOCK_MODE && fchmod(*fd, LOCK_MODE) < 0)
                         r = error_os(err, errno, "cannot close '%s' to readers", log->lock_path);
-                if (r < 0)
+                if (r < 0 || status.st_nlink)
                         return r;
-                /* Somebody has removed it while we waited; others lock the next one. */
-                if (!status.st_nlink)
-                        continue;
-                *out = take_fd(&fd);
-                return 0;
+                /* Somebody has removed it; others lock the next one. */
+                close_file(fd);
         }
+}
+
+static int find_head(const struct audit_log *log, int *fd, abatis_error *err)
+{
+        struct stat status = { 0 };
+        int r = *fd < 0 ? 0 : check_file(*fd, log->head_path, &status, err);
+
+        if (r < 0 || status.st_nlink)
+                return r;
+        close_file(fd);
+        r = open_file(log, log->head_name, log->head_path, O_RDWR, 0600, fd, err);
+        return r ? r : check_file(*fd, log->head_path, &status, err);
+}
+
+/* *size is what the file has. */
+static int find_file(const struct audit_log *log, int *fd, uint64_t *size, abatis_error *err)
+{
+        struct stat status = { 0 }, kept;
+        int r = 0;
+
+        if (*fd < 0 || fstat(*fd, &kept) < 0 ||
+            fstatat(log->directory, log->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            status.st_ino != kept.st_ino || status.st_dev != kept.st_dev) {
+                close_file(fd);
+                r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, fd, err);
+                if (!r && fstat(*fd, &status) < 0)
+                        r = error_os(err, errno, "cannot examine the audit log '%s'", log->path);
+        }
+        if (!r)
+                r = check_status(&status, log->path, err);
+        *size = (uint64_t)status.st_size;
+        return r;
 }
 
 int log_sync_directory(const struct audit_log *log)
@@ -83,7 +125,7 @@ int session_write_head(const struct session *session, const struct audit_state *
         ssize_t written;
 
         head_format(state, bytes);
-        written = pwrite(session->head, bytes, sizeof(bytes), 0);
+        written = pwrite(session->files.head, bytes, sizeof(bytes), 0);
         if (written != sizeof(bytes))
                 return error_os(err, written < 0 ? errno : ENOSPC, "cannot write '%s'",
                                 session->log->head_path);
@@ -127,10 +169,10 @@ static int find_fragment(struct session *session, abatis_error *err)
         int r;
 
         /* Not only a line: of what a power cut takes, zeros may be left. */
-        r = find_line(session->fd, size, AUDIT_MAX_SIZE, &start, err);
+        r = find_line(session->files.fd, size, AUDIT_MAX_SIZE, &start, err);
         if (r < 0 || start == size)
                 return r;
-        reader_init(&reader, session->fd, start, size);
+        reader_init(&reader, session->files.fd, start, size);
         r = reader_next(&reader, &line, err);
         if (r < 0)
                 return r;
@@ -163,7 +205,7 @@ static int replay(struct session *session, uint64_t from, abatis_error *err)
         struct line line;
         int r;
 
-        reader_init(&reader, session->fd, from, state->size);
+        reader_init(&reader, session->files.fd, from, state->size);
         while ((r = reader_next(&reader, &line, err)) > 0 && line.is_whole) {
                 const char *prev;
                 uint64_t seq;
@@ -228,14 +270,14 @@ static int begin_without_head(struct session *session, const char *why, abatis_e
 
         if (session->state.size) {
                 session->lost_head = why;
-                r = take_last_line(session, session->fd, session->state.size, err);
+                r = take_last_line(session, session->files.fd, session->state.size, err);
         } else {
                 r = take_older_line(session, err);
         }
         /* Said before the first record is written: from now on a log without a head has lost it. */
         if (!r && !session->lost_head) {
                 r = session_write_head(session, &session->state, err);
-                if (!r && (fdatasync(session->head) < 0 || log_sync_directory(session->log) < 0))
+                if (!r && (fdatasync(session->files.head) < 0 || log_sync_directory(session->log) < 0))
                         r = error_os(err, errno, "cannot write '%s'", session->log->head_path);
         }
         return r;
@@ -244,7 +286,7 @@ static int begin_without_head(struct session *session, const char *why, abatis_e
 static int find_end(struct session *session, uint64_t size, abatis_error *err)
 {
         char bytes[HEAD_SIZE + 1], last = '\n';
-        ssize_t got = pread(session->head, bytes, sizeof(bytes), 0);
+        ssize_t got = pread(session->files.head, bytes, sizeof(bytes), 0);
         struct audit_state *state = &session->state;
         uint64_t known;
         int r = 0;
@@ -266,30 +308,41 @@ static int find_end(struct session *session, uint64_t size, abatis_error *err)
                         r = session_write_head(session, state, err);
         }
         /* After a power cut a file may be as long as it should be and hold nothing. */
-        if (!r && size && pread(session->fd, &last, 1, (off_t)size - 1) != 1)
+        if (!r && size && pread(session->files.fd, &last, 1, (off_t)size - 1) != 1)
                 r = error_os(err, errno, "cannot read it");
         if (!r && last != '\n')
                 r = find_fragment(session, err);
         return r;
 }
 
-int session_begin(const struct audit_log *log, struct session *out, abatis_error *err)
+static void take_kept(struct session *session)
 {
-        struct session session = { .log = log, .lock = -1, .head = -1, .fd = -1 };
-        struct abatis_error why;
-        struct stat status;
-        int r = take_lock(log, &session.lock, err);
+        struct audit_log *log = session->log;
 
+        session->is_keeper = !__atomic_test_and_set(&log->is_taken, __ATOMIC_ACQUIRE);
+        if (!session->is_keeper)
+                return;
+        session->files = log->kept;
+        log->kept = (struct log_files)LOG_FILES_NONE;
+        if (log->keeper != getpid())
+                files_close(&session->files);
+}
+
+int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
+{
+        struct session session = { .log = log, .files = LOG_FILES_NONE };
+        struct abatis_error why;
+        uint64_t size = 0;
+        int r;
+
+        take_kept(&session);
+        r = take_lock(log, &session.files.lock, err);
         if (!r)
-                r = open_file(log, log->head_name, log->head_path, O_RDWR, 0600, &session.head, err);
+                r = find_head(log, &session.files.head, err);
         if (!r)
-                r = check_file(session.head, log->head_path, &status, err);
-        if (!r)
-                r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, &session.fd, err);
-        if (!r)
-                r = check_file(session.fd, log->path, &status, err);
+                r = find_file(log, &session.files.fd, &size, err);
         if (!r) {
-                r = find_end(&session, (uint64_t)status.st_size, &why);
+                r = find_end(&session, size, &why);
                 if (r < 0 && err) {
                         error_set(err, r, "the audit log '%s': %s", log->path, why.message);
                         err->os_errno = why.os_errno;
@@ -305,13 +358,24 @@ int session_begin(const struct audit_log *log, struct session *out, abatis_error
 
 void session_end(struct session *session)
 {
-        const int fds[] = { session->fd, session->head, session->lock };
+        struct audit_log *log = session->log;
 
-        /* Given back by name: a process that another thread has cloned meanwhile has a copy of the descriptor, and would
-         * keep the lock while it waits for that thread, which waits for the lock. */
-        if (session->lock >= 0)
-                flock(session->lock, LOCK_UN);
-        for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
-                if (fds[i] >= 0)
-                        close(fds[i]);
+        /* By name: a process that another thread has cloned meanwhile has a copy of the descriptor, and would keep the
+         * lock while it waits for that thread, which waits for the lock. */
+        if (session->files.lock >= 0)
+                flock(session->files.lock, LOCK_UN);
+        if (!session->is_keeper) {
+                files_close(&session->files);
+                return;
+        }
+        log->kept = session->files;
+        log->keeper = getpid();
+        __atomic_clear(&log->is_taken, __ATOMIC_RELEASE);
+}
+
+void files_close(struct log_files *files)
+{
+        close_file(&files->fd);
+        close_file(&files->head);
+        close_file(&files->lock);
 }

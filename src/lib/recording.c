@@ -25,7 +25,7 @@ static int fail_log(const abatis_error *below, abatis_error *err)
 
 static int open_log(const struct audit_choice *audit, struct audit_log **out, abatis_error *err)
 {
-        const struct audit_settings settings = { .path = audit->log,
+        const struct audit_settings settings = { .path = audit->log ? audit->log : audit->usual,
                                                  .sync = audit->is_synced ? AUDIT_SYNC_ALWAYS
                                                                           : AUDIT_SYNC_NEVER,
                                                  .max_size = audit->size,
@@ -57,7 +57,8 @@ int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error
         r = open_log(&policy->audit, &recorder->log, err);
         if (r < 0)
                 return r;
-        r = audit_make_files(recorder->log, &are_new, &below);
+        if (policy->audit.is_exposed)
+                r = audit_make_files(recorder->log, &are_new, &below);
         if (r < 0)
                 return fail_log(&below, err);
         if (are_new)
@@ -190,16 +191,29 @@ void recording_done(struct recording *recording)
         strings_done(&recording->secrets);
 }
 
+int recorder_refuse(const struct recorder *recorder, const abatis_policy *policy,
+                    const abatis_job_options *options, const char *why, abatis_error *err)
+{
+        char id[AUDIT_ID_SIZE];
+        struct audit_record record = {
+                .event = AUDIT_REFUSED, .id = id, .policy = recorder->policy, .error = why
+        };
+        OWN_FREE const char **secrets = NULL;
+        OWN_FREE char *cwd = NULL;
+        int r;
+
+        if (!recorder->log)
+                return 0;
+        r = describe(policy, options, &record, &cwd, &secrets, err);
+        if (!r)
+                r = audit_id_new(id, err);
+        return r ? r : append(recorder, &record, err);
+}
+
 int abatis_audit_refused(abatis_policy *policy, const abatis_job_options *options, const abatis_error *why,
                          abatis_error *err)
 {
         struct recorder recorder = { 0 };
-        struct audit_record record = { .event = AUDIT_REFUSED,
-                                       .policy = recorder.policy,
-                                       .error = why->message };
-        char id[AUDIT_ID_SIZE];
-        OWN_FREE const char **secrets = NULL;
-        OWN_FREE char *cwd = NULL;
         int r;
 
         if (!options || options->size < sizeof(*options) || !options->argv || !options->argv[0])
@@ -207,14 +221,9 @@ int abatis_audit_refused(abatis_policy *policy, const abatis_job_options *option
         if (policy->audit.is_off)
                 return 0;
         r = open_log(&policy->audit, &recorder.log, err);
-        if (!r)
-                r = describe(policy, options, &record, &cwd, &secrets, err);
-        if (!r)
-                r = audit_id_new(id, err);
-        record.id = id;
         policy_digest(policy, recorder.policy);
         if (!r)
-                r = append(&recorder, &record, err);
+                r = recorder_refuse(&recorder, policy, options, why->message, err);
         recorder_done(&recorder);
         return r;
 }

@@ -17,6 +17,9 @@ int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error
 /* The clauses are borrowed. */
 int recorder_describe(struct recorder *recorder, const abatis_policy *policy, const struct plan *plan,
                       abatis_error *err);
+/* A command that was never planned. */
+int recorder_refuse(const struct recorder *recorder, const abatis_policy *policy,
+                    const abatis_job_options *options, const char *why, abatis_error *err);
 void recorder_done(struct recorder *recorder);
 
 /* Of a job. */

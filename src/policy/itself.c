@@ -63,19 +63,20 @@ static int protect_log_file(abatis_policy *policy, const char *log, const char *
 /* Where its directory is closed to the command, nearly always, so is all of it. */
 static int protect_log(abatis_policy *policy, abatis_error *err)
 {
-        OWN_FREE char *usual = NULL, *directory = NULL;
+        OWN_FREE char *directory = NULL;
         const char *log = policy->audit.log;
         struct stat status;
-        int r = log ? 0 : usual_log_path(&usual, err);
+        int r = log || policy->audit.usual ? 0 : usual_log_path(&policy->audit.usual, err);
 
         if (r < 0)
                 return r;
-        log = log ? log : usual;
+        log = log ? log : policy->audit.usual;
         directory = strndup(log, (size_t)(strrchr(log, '/') - log) + (strrchr(log, '/') == log));
         if (!directory)
                 return error_memory(err);
         if (path_is_clean(directory) && !is_writable(policy, directory) && path_has_no_link(directory))
                 return 0;
+        policy->audit.is_exposed = true;
         r = protect_log_file(policy, log, "", err);
         if (!r)
                 r = protect_log_file(policy, log, ".head", err);

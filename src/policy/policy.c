@@ -346,6 +346,7 @@ void abatis_policy_free(abatis_policy *policy)
         strings_done(&policy->environment_plain);
         strings_done(&policy->environment_denied);
         free(policy->audit.log);
+        free(policy->audit.usual);
         strings_done(&policy->origins);
         strings_done(&policy->sources);
         for (size_t i = 0; i < policy->note_count; i++)

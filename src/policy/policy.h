@@ -43,7 +43,9 @@ enum limit {
 struct audit_choice {
         bool is_off;
         bool is_synced;
-        char *log;           /* owned: absolute; NULL is the usual place */
+        bool is_exposed;     /* the command could write where it is, and the files are protected one by one */
+        char *log;           /* owned: absolute; NULL is the usual place, */
+        char *usual;         /* owned: which is here once the policy is finished */
         uint64_t size, keep; /* of one file; of older ones; 0: the log's own */
 };
 

@@ -341,6 +341,13 @@ static long unblock_signals(void)
         return RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
 }
 
+static long execute(struct child_job *job)
+{
+        if (child_wait(job, &job->is_let_go, WORD_AWAITED, false) != WORD_GIVEN)
+                RAW(SYS_exit_group, 125);
+        return RAW(SYS_execve, job->program, job->argv, job->envp);
+}
+
 static long do_step(struct child_job *job, const struct command_step *step)
 {
         long r;
@@ -376,7 +383,7 @@ static long do_step(struct child_job *job, const struct command_step *step)
         case COMMAND_SIGNAL_MASK:
                 return unblock_signals();
         case COMMAND_EXEC:
-                return RAW(SYS_execve, job->program, job->argv, job->envp);
+                return execute(job);
         }
         return -ENOSYS;
 }
@@ -411,7 +418,7 @@ static void run_command(void *argument)
 {
         struct child_job *job = argument;
 
-        if (lay_ground(job) && child_wait(job, &job->is_planned, PLAN_AWAITED, false) == PLAN_GIVEN)
+        if (lay_ground(job) && child_wait(job, &job->is_planned, WORD_AWAITED, false) == WORD_GIVEN)
                 do_steps(job, job->plan->command_steps, job->plan->command_count);
         RAW(SYS_exit_group, 125);
 }

@@ -69,12 +69,19 @@ void child_wait_for_init(struct child_job *job)
 
 void child_give_plan(struct child_job *job)
 {
-        child_set(&job->is_planned, PLAN_GIVEN);
+        child_set(&job->is_planned, WORD_GIVEN);
+}
+
+void child_let_go(struct child_job *job)
+{
+        child_set(&job->is_let_go, WORD_GIVEN);
 }
 
 void child_cancel(struct child_job *job)
 {
-        child_set(&job->is_planned, PLAN_CANCELLED);
+        if (__atomic_load_n(&job->is_planned, __ATOMIC_ACQUIRE) == WORD_AWAITED)
+                child_set(&job->is_planned, WORD_CANCELLED);
+        child_set(&job->is_let_go, WORD_CANCELLED);
 }
 
 /* Collects every dead child; true when the command was among them. */
@@ -287,7 +294,7 @@ static long set_up(struct child_job *job)
                 report(job, &start, signals);
                 return signals;
         }
-        if (child_wait(job, &job->is_planned, PLAN_AWAITED, true) == PLAN_CANCELLED) {
+        if (child_wait(job, &job->is_planned, WORD_AWAITED, true) == WORD_CANCELLED) {
                 /* It sees that too; nobody may free its memory before it is gone. */
                 while (!reap(job))
                         RAW(SYS_ppoll, 0, 0, &soon, 0, 0);

@@ -110,7 +110,7 @@ struct child_plan {
 
 enum { CHILD_STACK_SIZE = 32 * 1024, CHILD_PASS_SIGNAL = 40 };
 
-enum child_plan_state { PLAN_AWAITED, PLAN_GIVEN, PLAN_CANCELLED };
+enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
 enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 
 /* One launch. Init and the command share the parent's memory and write their reports here. */
@@ -135,7 +135,8 @@ struct child_job {
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
 
         /* Futexes. */
-        int is_planned;   /* by the parent: enum child_plan_state */
+        int is_planned;   /* by the parent: enum child_word */
+        int is_let_go;    /* by the parent, for the exec: enum child_word */
         int phase;        /* of init: enum child_phase */
         int ground_phase; /* of the command, which lays the ground: enum child_phase */
         bool has_failed;  /* a step failed; what follows says which */
@@ -152,6 +153,8 @@ struct child_job {
  * wait until the parent sleeps, and the command that init starts is the one to find another processor. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
+void child_let_go(struct child_job *job);
+/* Wherever it waits for the parent, it ends. */
 void child_cancel(struct child_job *job);
 
 /* The entry of PID 1; does not return. */

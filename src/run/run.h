@@ -41,8 +41,11 @@ struct job;
 
 /* Begins what needs no plan. What `options` point to must stay until the launch. */
 int job_prepare(const abatis_job_options *options, struct job **out, abatis_error *err);
-/* A job whose launch failed can only be finished. */
+/* Builds the sandbox, in which the command waits to be let go. A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
+void job_let_go(struct job *job);
+/* Takes the launch back; then it can only be finished. */
+void job_take_back(struct job *job);
 int job_fd(const struct job *job);
 int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);

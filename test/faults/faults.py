@@ -2,8 +2,10 @@
 
 The command tries to read a secret and to write outside of its workspace, and writes inside. Whatever fails in abatis:
 it ends soon and not by a signal, the command got nothing that it may not have, abatis says one line when it gives up,
-and no process and no mount is left behind. As root, and as an ordinary user.
+and no process and no mount is left behind. A command that ran was written down before, and the audit log is whole. As
+root, and as an ordinary user.
 """
+import json
 import os
 import re
 import shutil
@@ -13,7 +15,9 @@ import tempfile
 import time
 
 USER = 4343
-ERRORS = {"ENOMEM", "EACCES"}
+ERRORS = ["EACCES", "ENOMEM"]
+DISK_ERRORS = ["EDQUOT", "ENOSPC"]
+DISK_CALLS = {"write", "pwrite64", "openat", "ftruncate", "fdatasync", "mkdirat"}
 # What fails here fails before there is an abatis, or after it.
 LEFT_OUT = {"execve", "exit_group", "brk", "set_tid_address", "restart_syscall"}
 # Bringing down what runs needs these; where even they fail, nothing is claimed but that nobody got out.
@@ -43,6 +47,7 @@ class Scene:
         self.workspace = f"{self.root}/work"
         self.outside = f"{self.root}/outside"
         self.marker = os.path.basename(self.root)
+        self.turn = 0
         for directory in (f"{self.home}/.ssh", f"{self.home}/.config/abatis", self.workspace, self.outside):
             os.makedirs(directory)
         self.write(f"{self.home}/.ssh/id", SECRET)
@@ -60,11 +65,15 @@ class Scene:
             file.write(text)
 
     def environment(self):
-        return {"HOME": self.home, "PATH": "/usr/bin:/bin", "ABATIS_FAULTS": self.marker}
+        # Where the home cannot be looked at, the log is elsewhere.
+        return {"HOME": self.home, "XDG_STATE_HOME": f"{self.home}/.local/state", "PATH": "/usr/bin:/bin", "ABATIS_FAULTS": self.marker}
 
     def run(self, tracer):
         """(exit code, output, errors, whether it ended by itself)."""
-        command = tracer + [self.abatis, "run"] + self.flags + ["--", "sh", "-c", self.script]
+        self.turn += 1
+        if os.path.exists(f"{self.workspace}/inside"):
+            os.unlink(f"{self.workspace}/inside")
+        command = tracer + [self.abatis, "run"] + self.flags + ["--", "sh", "-c", self.script, f"turn-{self.turn}"]
 
         def become():
             if os.getuid() == 0 and self.uid:
@@ -99,6 +108,25 @@ class Scene:
             time.sleep(0.05)
         return found
 
+    def events(self):
+        """What the log says of the last run."""
+        found, ids = [], set()
+        try:
+            with open(f"{self.home}/.local/state/abatis/audit.jsonl") as file:
+                lines = file.readlines()[-40:]
+        except FileNotFoundError:
+            return found
+        for record in map(json.loads, lines):
+            if record.get("argv", [""])[-1] == f"turn-{self.turn}":
+                ids.add(record["id"])
+            if record.get("id") in ids:
+                found.append((record["event"], record.get("exit_code")))
+        return found
+
+    def is_log_whole(self):
+        verdict = subprocess.run([self.abatis, "audit", "verify"], env=self.environment(), capture_output=True)
+        return verdict.returncode == 0, (verdict.stdout + verdict.stderr).decode(errors="replace")
+
     def judge(self, result, holds_only=False):
         """What is wrong with the result, or None."""
         code, out, err, ended = result
@@ -110,6 +138,11 @@ class Scene:
         left = self.survivors()
         for pid in left:
             os.kill(int(pid), 9)
+        did_run, events = os.path.exists(f"{self.workspace}/inside"), self.events()
+        if did_run and events[:1] != [("planned", None)]:
+            return f"the command ran, and the log says {events}"
+        if not did_run and ("finished", 0) in events:
+            return f"the command did not run, and the log says {events}"
         if holds_only:
             return None
         if not ended:
@@ -177,7 +210,7 @@ def inject(scene, role, wanted):
         if wanted and not any(part in label for part in wanted):
             continue
         problem = None
-        for error in sorted(ERRORS):
+        for error in ERRORS + (DISK_ERRORS if name in DISK_CALLS else []):
             for when in range(1, count + 1):
                 tracer = ["strace", "-o", "/dev/null", "-e", f"trace={name}", "-e",
                           f"inject={name}:error={error}:when={when}"]
@@ -186,6 +219,8 @@ def inject(scene, role, wanted):
                     problem = f"{error} at call {when} of {count}: {found}"
         report(label, problem)
     report(f"{role}_leaves_no_mount", None if mounts() == before else "the mounts have changed")
+    is_whole, said = scene.is_log_whole()
+    report(f"{role}_leaves_a_log_that_is_whole", None if is_whole else said)
 
 
 def inject_inside(scene, role, wanted):

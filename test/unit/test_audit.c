@@ -335,13 +335,21 @@ static void a_synced_log_is_a_log(void **state)
         assert_verifies(0, "20 records in ", "the chain is whole", NULL);
 }
 
+static int count_descriptors(void)
+{
+        int count = 0;
+
+        for (int fd = 0; fd < 200; fd++)
+                count += fcntl(fd, F_GETFD) >= 0;
+        return count;
+}
+
 static void no_descriptor_stays_and_none_is_below_three(void **state)
 {
+        int standard[3], before = count_descriptors();
         struct audit_log *log = open_log(0, 0);
-        int standard[3], next = dup(0);
 
         (void)state;
-        close(next);
         for (int fd = 0; fd < 3; fd++) {
                 standard[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 100);
                 close(fd);
@@ -352,8 +360,31 @@ static void no_descriptor_stays_and_none_is_below_three(void **state)
                 dup2(standard[fd], fd);
                 close(standard[fd]);
         }
-        assert_true(fcntl(next, F_GETFD) < 0);
         audit_close(log);
+        assert_int_equal(count_descriptors(), before);
+}
+
+/* What is kept open from one record to the next is found again, whatever has become of the names. */
+static void a_log_that_was_moved_meanwhile_is_left_alone(void **state)
+{
+        struct audit_log *log = open_log(0, 0), *other = open_log(0, 0);
+        struct stat moved, now;
+
+        (void)state;
+        append(log, AUDIT_PLANNED, "a-1", "true");
+        append(other, AUDIT_PLANNED, "a-2", "true");
+        assert_int_equal(rename(log_path(), at("log/moved")), 0);
+        assert_int_equal(unlink(at("log/audit.jsonl.lock")), 0);
+        assert_int_equal(stat(at("log/moved"), &moved), 0);
+        append(log, AUDIT_STARTED, "a-1", NULL);
+        append(other, AUDIT_STARTED, "a-2", NULL);
+        append(log, AUDIT_STARTED, "a-3", NULL);
+        assert_int_equal(stat(at("log/moved"), &now), 0);
+        assert_int_equal(now.st_size, moved.st_size);
+        assert_int_equal(stat(log_path(), &now), 0);
+        assert_true(now.st_size > 0);
+        audit_close(log);
+        audit_close(other);
 }
 
 static void somebody_elses_file_is_not_written_into(void **state)
@@ -437,6 +468,7 @@ int main(void)
                 TEST(root_makes_nothing_in_the_directories_of_others),
                 TEST(a_synced_log_is_a_log),
                 TEST(no_descriptor_stays_and_none_is_below_three),
+                TEST(a_log_that_was_moved_meanwhile_is_left_alone),
                 TEST(somebody_elses_file_is_not_written_into),
                 TEST(a_held_lock_is_waited_for_with_an_end),
                 TEST(a_short_write_is_undone),

@@ -511,6 +511,31 @@ static void no_layer_lies_over_the_ceiling(void **state)
                                    "system: sandbox is disabled");
 }
 
+static void what_must_be_written_down_is(void **state)
+{
+        const char *ceiling = "audit: {log: /x/y, sync: true, keep: 5}";
+        abatis_policy *policy;
+
+        (void)state;
+        assert_within("audit: on", "audit: /z/y");
+        assert_within("audit: off", "audit: on");
+        assert_within(ceiling, "audit: on");
+        assert_within(ceiling, "audit: /x/y");
+        assert_beyond("audit: on", "audit: off", "audit.log 'off' (given:1)");
+        assert_beyond(ceiling, "audit: off", "audit.log 'off' (given:1)");
+        assert_beyond(ceiling, "audit: /z/y", "audit.log '/z/y' (given:1)");
+        assert_beyond(ceiling, "audit: {sync: false}", "audit.sync 'false' (given:1)");
+        assert_flag_beyond("audit: on", "audit.log", "off");
+        assert_flag_beyond(ceiling, "audit.log", "/z/y");
+        policy = composed(.system = ceiling, .given = "audit: {keep: 1}");
+        assert_int_equal(policy_finish(policy, NULL), 0);
+        assert_string_equal(policy->audit.log, "/x/y");
+        assert_true(policy->audit.is_synced);
+        assert_false(policy->audit.is_off);
+        assert_int_equal(policy->audit.keep, 5);
+        abatis_policy_free(policy);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -532,6 +557,7 @@ int main(void)
                 COMPOSITION_TEST(variables_are_those_of_the_ceiling),
                 COMPOSITION_TEST(a_ceiling_is_not_built_on_profiles_of_the_user),
                 COMPOSITION_TEST(no_layer_lies_over_the_ceiling),
+                COMPOSITION_TEST(what_must_be_written_down_is),
         };
 
         return cmocka_run_group_tests_name("ceiling", tests, NULL, NULL);

@@ -419,6 +419,22 @@ static void a_file_of_another_tool_may_only_narrow_too(void **state)
                                    "project: sandbox is disabled");
 }
 
+static void the_log_is_neither_turned_off_nor_moved(void **state)
+{
+        (void)state;
+        assert_narrower("", "audit: on");
+        assert_narrower("audit: off", "audit: on");
+        assert_narrower("audit: off", "audit: off");
+        assert_narrower("audit: {sync: false}", "audit: {sync: true}");
+        assert_wider("", "audit: off", "1:8: audit.log: 'off' would keep less of what was run");
+        assert_wider("", "audit: false", "1:8: audit.log: 'off' would keep less of what was run");
+        assert_wider("", "audit: /x/y", "1:8: audit.log: '/x/y'");
+        assert_wider("audit: off", "audit: /x/y", "1:8: audit.log: '/x/y'");
+        assert_wider("audit: {sync: true}", "audit: {sync: false}", "1:15: audit.sync: 'false'");
+        assert_wider("", "audit: {size: 4KiB}", "1:15: audit.size: '4KiB'");
+        assert_wider("", "audit: {keep: 1}", "1:15: audit.keep: '1'");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -440,6 +456,7 @@ int main(void)
                 COMPOSITION_TEST(what_is_set_stays_set),
                 COMPOSITION_TEST(a_project_has_a_thousand_entries_at_most),
                 COMPOSITION_TEST(a_file_of_another_tool_may_only_narrow_too),
+                COMPOSITION_TEST(the_log_is_neither_turned_off_nor_moved),
         };
 
         return cmocka_run_group_tests_name("narrow", tests, NULL, NULL);
