@@ -78,9 +78,12 @@ enum {
                 4, /* the nearest .abatis.yaml of the workspace's repository; may only narrow until trusted */
         ABATIS_LAYERS_ALL = 7,
         ABATIS_MAKE_PLACES =
-                8 /* make the private directories that a shipped profile keeps for what runs inside */
+                8, /* make the private directories that a shipped profile keeps for what runs inside */
+        ABATIS_NO_DEFAULT_LIMITS = 16 /* no limit but those that somebody sets; see abatis_policy_new() */
 };
 
+/* Below everything that the options name lie limits.timeout 30s and limits.output 1MiB: whoever embeds this waits for
+ * nobody for ever. Each layer may say another value, or "none"; ABATIS_NO_DEFAULT_LIMITS leaves them out. */
 ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,
                                  abatis_error *err);
 ABATIS_API void abatis_policy_free(abatis_policy *policy);
@@ -113,7 +116,8 @@ ABATIS_API int abatis_policy_print(abatis_policy *policy, abatis_format format, 
                                    abatis_error *err);
 /* What is wrong with a policy that is valid: one line each, with the reason; *count says how many. */
 ABATIS_API int abatis_policy_lint(abatis_policy *policy, char **out, int *count, abatis_error *err);
-/* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. */
+/* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. Before
+ * abatis_policy_print() or abatis_sandbox_open() the ceiling has not cut it yet. */
 ABATIS_API uint64_t abatis_policy_limit(const abatis_policy *policy, const char *key);
 /* A policy file, of another tool too, as YAML of our own format. */
 ABATIS_API int abatis_policy_convert(const char *file, char **out, abatis_error *err);
@@ -177,9 +181,10 @@ typedef struct abatis_job_options {
         const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash */
         const char *const *envp; /* NULL-terminated, filtered by the policy; NULL is the host's environment */
         const char *cwd; /* absolute; NULL is the working directory if it lies in view, else the workspace */
-        int capture; /* ABATIS_CAPTURE_*. Of an output larger than limits.output (1 MiB if not set) the beginning
-                            and the end are kept, half and half, with "… N bytes omitted …" between them; the rest
-                            is read and counted, so that the command never waits */
+        int capture; /* ABATIS_CAPTURE_*. Of an output larger than limits.output (1 MiB if nobody says anything)
+                            the beginning and the end are kept, half and half, with "… N bytes omitted …" between
+                            them; the rest is read and counted, so that the command never waits. Without capture
+                            nothing is kept: the default limit then means nothing, one that was set is refused */
         int stdin_fd;             /* borrowed during the call; -1 is /dev/null */
         int stdout_fd, stderr_fd; /* borrowed; without capture: the command's. With capture: -1, or where the
                                      bytes are passed on to instead of being kept: the same ones, the end when

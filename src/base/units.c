@@ -55,8 +55,7 @@ static int parse(const char *text, const struct unit *units, const char *example
         if (errno || __builtin_mul_overflow((uint64_t)number, units->factor, &value) || value > INT64_MAX / 2)
                 return error_set(err, ABATIS_E_INVALID, "'%s' is too large", text);
         if (!value)
-                return error_set(err, ABATIS_E_INVALID, "'%s' is zero; leave the limit out to have none",
-                                 text);
+                return error_set(err, ABATIS_E_INVALID, "'%s' is zero; write none to have no limit", text);
         *out = value;
         return 0;
 }

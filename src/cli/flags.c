@@ -236,7 +236,7 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
 int flags_parse(char **argv, unsigned takes, struct flags *out)
 {
         *out = (struct flags){ .policy.size = sizeof(out->policy),
-                               .policy.layers = ABATIS_LAYERS_ALL,
+                               .policy.layers = ABATIS_LAYERS_ALL | ABATIS_NO_DEFAULT_LIMITS,
                                .result_fd = -1 };
         out->policy.program = (const char *)getauxval(AT_EXECFN);
         for (; *argv && **argv == '-' && strcmp(*argv, "-"); argv++) {

@@ -141,17 +141,20 @@ static int cut_all(abatis_policy *policy, const abatis_policy *ceiling, enum key
 
 static int cut_limits(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
 {
-        for (enum limit limit = LIMIT_TIMEOUT; limit < LIMIT_COUNT; limit++) {
+        int r = 0;
+
+        for (enum limit limit = LIMIT_TIMEOUT; limit < LIMIT_COUNT && !r; limit++) {
                 uint64_t most = ceiling->limits[limit], *now = &policy->limits[limit];
                 const struct note *note = policy_find_note(policy, limit_key_id(limit), NULL);
 
                 if (!most || (*now && *now <= most))
                         continue;
-                if (*now && note && note->is_asked)
+                if (note && note->is_asked)
                         return refuse(limit_key(limit), note->value, note->origin, err);
                 *now = most;
+                r = policy_note(policy, limit_key_id(limit), NULL, ceiling_origin, false, err);
         }
-        return 0;
+        return r;
 }
 
 static int cut_network(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)

@@ -367,7 +367,10 @@ int abatis_policy_new(const abatis_policy_options *options, abatis_policy **out,
         r = policy_new_empty(options, &policy, err);
         if (r < 0)
                 return r;
-        r = files_find(options, policy->workspace, &files, err);
+        if (!(options->layers & ABATIS_NO_DEFAULT_LIMITS))
+                r = policy_set_default_limits(policy, err);
+        if (!r)
+                r = files_find(options, policy->workspace, &files, err);
         if (!r)
                 r = compose_files(policy, &files, options, err);
         files_done(&files);

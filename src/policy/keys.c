@@ -71,8 +71,17 @@ size_t key_section_length(const struct key *key)
         return leaf == key->name ? 0 : (size_t)(leaf - key->name) - 1;
 }
 
+bool key_takes_none(enum key_id key)
+{
+        return !strncmp(keys[key].name, "limits.", strlen("limits."));
+}
+
 int key_parse_limit(enum key_id key, const char *text, uint64_t *out, abatis_error *err)
 {
+        if (!strcmp(text, "none") && key_takes_none(key)) {
+                *out = 0;
+                return 0;
+        }
         if (keys[key].type == TYPE_DURATION)
                 return units_parse_duration(text, out, err);
         if (keys[key].type == TYPE_SIZE)

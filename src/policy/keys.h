@@ -2,6 +2,7 @@
 #ifndef POLICY_KEYS_H
 #define POLICY_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,7 +77,9 @@ size_t key_section_length(const struct key *key);
 /* The part after the section. */
 const char *key_leaf(const struct key *key);
 
-/* The number behind the text of a limit or another quantity, in bytes, milliseconds or as it is. */
+/* True for what may be said to be "none": the limits. */
+bool key_takes_none(enum key_id key);
+/* The number behind the text of a limit or another quantity, in bytes, milliseconds or as it is; 0 for "none". */
 int key_parse_limit(enum key_id key, const char *text, uint64_t *out, abatis_error *err);
 
 #endif

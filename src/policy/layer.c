@@ -214,7 +214,7 @@ static int add_assignments(struct reading *reading, enum key_id key, const struc
         return 0;
 }
 
-/* Sizes and counts may be bare numbers, durations may not: nobody knows of what. */
+/* Sizes and counts may be bare numbers, durations may not: nobody knows of what. A limit may be "none". */
 static int add_quantity(struct reading *reading, enum key_id key, const struct node *node)
 {
         enum key_type type = keys[key].type;
@@ -232,7 +232,8 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
         } else if (node->kind == NODE_INTEGER)
                 return fail_at(reading, node, "%s: %" PRId64 " has no unit; write %" PRId64 "s for seconds",
                                keys[key].name, node->integer, node->integer);
-        else if (node->kind != NODE_STRING || type == TYPE_NUMBER)
+        else if (node->kind != NODE_STRING ||
+                 (type == TYPE_NUMBER && (strcmp(text, "none") || !key_takes_none(key))))
                 return wrong_type(reading, key, node, wanted);
         if (key_parse_limit(key, text, &value, &below) < 0)
                 return fail_at(reading, node, "%s: %s", keys[key].name, below.message);

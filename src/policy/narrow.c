@@ -132,7 +132,8 @@ static bool is_below_limit(const abatis_policy *policy, const struct entry *entr
 {
         uint64_t now = policy->limits[key_limit(entry->key)], wanted = 0;
 
-        return !key_parse_limit(entry->key, entry->value, &wanted, NULL) && (!now || wanted <= now);
+        return !key_parse_limit(entry->key, entry->value, &wanted, NULL) &&
+               (!now || (wanted && wanted <= now));
 }
 
 static bool is_passed_already(const abatis_policy *policy, const char *name)

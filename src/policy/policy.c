@@ -299,6 +299,24 @@ const struct note *policy_find_note(const abatis_policy *policy, enum key_id key
         return NULL;
 }
 
+static const char default_origin[] = "library default";
+
+int policy_set_default_limits(abatis_policy *policy, abatis_error *err)
+{
+        const struct setting timeout = { .key = KEY_TIMEOUT, .value = "30s", .origin = default_origin },
+                             output = { .key = KEY_OUTPUT, .value = "1MiB", .origin = default_origin };
+        int r = policy_apply(policy, &timeout, err);
+
+        return r ? r : policy_apply(policy, &output, err);
+}
+
+bool policy_says_limit(const abatis_policy *policy, enum limit limit)
+{
+        const struct note *note = policy_find_note(policy, limit_key_id(limit), NULL);
+
+        return note && note->origin != default_origin;
+}
+
 const char *policy_origin(const abatis_policy *policy, enum key_id key, const char *value)
 {
         const struct note *note = policy_find_note(policy, key, value);

@@ -147,6 +147,10 @@ const struct note *policy_find_note(const abatis_policy *policy, enum key_id key
 /* To be called with every change to rules or to what policy_finish() derives some from. */
 void policy_changed(abatis_policy *policy);
 abatis_policy *policy_share(abatis_policy *policy);
+/* The lowest layer, under all that somebody says: limits for whoever thought of none. */
+int policy_set_default_limits(abatis_policy *policy, abatis_error *err);
+/* True when somebody said what this limit is, or that there is none. */
+bool policy_says_limit(const abatis_policy *policy, enum limit limit);
 /* What the last note says, or who speaks where there is none: the preset. */
 const char *policy_origin(const abatis_policy *policy, enum key_id key, const char *value);
 

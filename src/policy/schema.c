@@ -117,11 +117,18 @@ static json_t *find_section(json_t *top, const char *name, size_t length)
         return json_object_get(section, "properties");
 }
 
-static int add_key(json_t *top, const struct key *key)
+static json_t *describe_key(enum key_id id)
 {
+        json_t *type = describe_type(keys[id].type);
+
+        return key_takes_none(id) ? either(type, json_pack("{s:s}", "const", "none")) : type;
+}
+
+static int add_key(json_t *top, enum key_id id)
+{
+        const struct key *key = &keys[id];
         size_t section = key_section_length(key);
-        json_t *type = describe_type(key->type),
-               *place = section ? find_section(top, key->name, section) : top;
+        json_t *type = describe_key(id), *place = section ? find_section(top, key->name, section) : top;
 
         if (!place || json_object_set_new(type, "description", json_string(key->description)) < 0) {
                 json_decref(type);
@@ -140,7 +147,7 @@ int abatis_policy_schema(char **out, abatis_error *err)
         json_t *top = json_object_get(root, "properties");
 
         for (enum key_id id = KEY_VERSION; top && id < KEY_COUNT; id++)
-                if (add_key(top, &keys[id]) < 0)
+                if (add_key(top, id) < 0)
                         top = NULL;
         /* "audit: off" says one key of the section, and the others are not said. */
         if (top && json_object_set_new(top, "audit",

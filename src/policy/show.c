@@ -103,11 +103,13 @@ static void format_quantity(enum key_id key, uint64_t value, char *out, size_t s
 
 static void add_quantity(struct lines *lines, const abatis_policy *policy, enum key_id key, uint64_t value)
 {
-        char text[32];
+        char text[32] = "none";
 
-        if (!value)
+        /* That there is none is said where somebody said so: read again, it must not become the default. */
+        if (!value && !policy_find_note(policy, key, NULL))
                 return;
-        format_quantity(key, value, text, sizeof(text));
+        if (value)
+                format_quantity(key, value, text, sizeof(text));
         lines_add(lines, key, text, false, policy_origin(policy, key, NULL));
 }
 

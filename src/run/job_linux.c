@@ -266,6 +266,25 @@ static int renew_ground(struct job *job, abatis_error *err)
         return clone_init(job, err);
 }
 
+/* What is kept of each output, or passed on. A limit that nobody set is for what we keep, lest it fill the memory; one
+ * that somebody set needs the output to come through us. */
+static int limit_output(struct job *job, abatis_error *err)
+{
+        const abatis_policy *policy = job->context.policy;
+        bool is_kept = job->options.capture, is_said = policy_says_limit(policy, LIMIT_OUTPUT);
+        uint64_t limit = policy->limits[LIMIT_OUTPUT];
+
+        if (limit && is_said && !is_kept && !job->options.terminal)
+                return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
+        if (!is_said && is_kept && !limit)
+                limit = DEFAULT_OUTPUT_LIMIT;
+        if (!limit || (!is_said && !is_kept))
+                limit = UINT64_MAX;
+        for (int i = 0; i < 2; i++)
+                stream_limit(&job->streams[i], limit);
+        return 0;
+}
+
 /* When init gets the plan, everything else is known too: from there on it has the processor to itself. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err)
 {
@@ -274,15 +293,11 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
 
         job->context = *context;
         job_read_clock(&job->start);
-        if (limits[LIMIT_OUTPUT] && !job->options.capture && !job->options.terminal)
-                return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
-        for (int i = 0; i < 2; i++)
-                stream_limit(&job->streams[i], limits[LIMIT_OUTPUT]   ? limits[LIMIT_OUTPUT]
-                                               : job->options.capture ? DEFAULT_OUTPUT_LIMIT
-                                                                      : UINT64_MAX);
         for (int i = 0; i < 2 && context->wants_digests; i++)
                 stream_digest(&job->streams[i]);
-        r = renew_ground(job, err);
+        r = limit_output(job, err);
+        if (!r)
+                r = renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy, err);
         if (!r)

@@ -123,6 +123,19 @@ test_output_limit_of_a_file_holds_without_a_flag() {
         user_file <<<'limits: {output: 10B}'
         succeeds sandbox printf '%s' 1234567890123456
         prints 1234523456
+        FLAGS=(--max-output none)
+        succeeds sandbox printf '%s' 1234567890123456
+        prints 1234567890123456
+        shows 'output: none # limits.output'
+}
+
+test_the_command_has_no_limit_that_nobody_set() {
+        make_places
+        shows_not limits
+        user_file <<<'limits: {timeout: none, processes: none}'
+        shows 'timeout: none'
+        shows 'processes: none'
+        succeeds "$ABATIS" policy lint
 }
 
 test_a_read_list_over_dev_hides_the_rest() {

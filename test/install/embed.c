@@ -101,6 +101,80 @@ static void test_limits(void)
         abatis_sandbox_free(sandbox);
 }
 
+static uint64_t limit_of(unsigned layers, const char *key)
+{
+        const abatis_policy_options options = {
+                .size = sizeof(options), .preset = "dev", .workspace = workspace, .layers = layers
+        };
+        abatis_policy *policy = NULL;
+        uint64_t limit = 99;
+
+        if (!abatis_policy_new(&options, &policy, NULL))
+                limit = abatis_policy_limit(policy, key);
+        abatis_policy_free(policy);
+        return limit;
+}
+
+/* What the command writes to a file of ours is not kept, and so not cut. */
+static off_t size_of_own_output(abatis_sandbox *sandbox, const char *script)
+{
+        const char *const argv[] = { "sh", "-c", script, NULL };
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        abatis_result *result = NULL;
+        FILE *file = tmpfile();
+        abatis_error err;
+        off_t size = -1;
+
+        if (!file)
+                return size;
+        options.argv = argv;
+        options.stdin_fd = -1;
+        options.stdout_fd = fileno(file);
+        if (abatis_run(sandbox, &options, &result, &err) < 0)
+                printf("# %s\n", err.message);
+        else
+                size = lseek(fileno(file), 0, SEEK_END);
+        abatis_result_free(result);
+        fclose(file);
+        return size;
+}
+
+static void test_default_limits(void)
+{
+        static const char large[] = "head -c 3000000 /dev/zero";
+        abatis_sandbox *limited = open_sandbox(NULL),
+                       *unlimited = open_sandbox(SETTINGS("limits.output", "none")),
+                       *asked = open_sandbox(SETTINGS("limits.output", "1MiB"));
+        abatis_result *result;
+
+        report("library_limits_time_and_output_by_itself",
+               limit_of(0, "limits.timeout") == 30000 && limit_of(0, "limits.output") == 1 << 20 &&
+                       limit_of(0, "limits.memory") == 0,
+               "%d ms, %d bytes", (int)limit_of(0, "limits.timeout"), (int)limit_of(0, "limits.output"));
+        report("library_has_no_limit_where_none_is_wanted",
+               limit_of(ABATIS_NO_DEFAULT_LIMITS, "limits.timeout") == 0 &&
+                       limit_of(ABATIS_NO_DEFAULT_LIMITS, "limits.output") == 0,
+               "it has");
+        result = run(limited, large);
+        report("output_is_cut_by_default",
+               result && abatis_result_truncated(result) && abatis_result_stdout_bytes(result) == 3000000,
+               "it was not");
+        abatis_result_free(result);
+        result = run(unlimited, large);
+        report("output_without_a_limit_is_whole",
+               result && !abatis_result_truncated(result) && abatis_result_stdout_bytes(result) == 3000000,
+               "it was cut");
+        abatis_result_free(result);
+        report("default_limit_is_not_for_the_caller_s_own_descriptors",
+               size_of_own_output(limited, large) == 3000000, "it is");
+        report("no_limit_is_not_for_them_either", size_of_own_output(unlimited, large) == 3000000, "it is");
+        report("limit_that_was_set_is_not_left_unheeded_there", size_of_own_output(asked, large) < 0,
+               "it was");
+        abatis_sandbox_free(limited);
+        abatis_sandbox_free(unlimited);
+        abatis_sandbox_free(asked);
+}
+
 static void test_own_descriptors(void)
 {
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
@@ -320,6 +394,7 @@ static void test_everything(void)
         test_blocking_run();
         test_denied_read();
         test_limits();
+        test_default_limits();
         test_own_descriptors();
         test_output_as_it_comes();
         test_input_from_memory();

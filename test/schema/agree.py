@@ -65,9 +65,9 @@ Validator = jsonschema.validators.extend(jsonschema.Draft7Validator, {"pattern":
 PATHS = ["/usr", "~/x", "all", "inherited", "${workspace}/a b", "**/.env", "relative", "\u20ac", {"path": "/[x]"}]
 NAMES = ["A", "LC_*", "all", "none", "a-b.c", "\u00e9", "1", "inherited", "\t"]
 HOSTS = ["a:1", "a.example.org:443", "*.b:65535", "[::1]:80", "c:*", "inherited", "10.0.0.0/8:9", "\u00e9:5"]
-SIZES = ["1", "512MiB", "2GiB", "007KB", "3B", "9TiB", 1, 4096, 4611686018427387903]
-TIMES = ["30s", "500ms", "1m", "24h", "09s"]
-COUNTS = [1, 9, 256, 4611686018427387903]
+SIZES = ["1", "512MiB", "2GiB", "007KB", "3B", "9TiB", 1, 4096, 4611686018427387903, "none"]
+TIMES = ["30s", "500ms", "1m", "24h", "09s", "none"]
+COUNTS = [1, 9, 256, 4611686018427387903, "none"]
 RIGHT = {
     "version": lambda r: 1,
     "extends": lambda r: r.choice(["dev", "my-profile", [], ["dev"], ["a", "b", "c"]]),

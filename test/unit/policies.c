@@ -47,7 +47,8 @@ static int make_policy(const char *preset, const char *workspace, const char *da
                                                 .preset = preset,
                                                 .workspace = workspace,
                                                 .data = data,
-                                                .config = config };
+                                                .config = config,
+                                                .layers = ABATIS_NO_DEFAULT_LIMITS };
 
         return abatis_policy_new(&options, out, err);
 }

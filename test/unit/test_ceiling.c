@@ -377,6 +377,19 @@ static void limits_are_cut_or_refused(void **state)
                 assert_within(ceiling, ceiling);
                 assert_beyond(ceiling, more, format("%s '%s' (given:1)", key, limits[i][2]));
                 assert_flag_beyond(ceiling, key, limits[i][2]);
+                /* No limit is the most there is; what nobody asked for is cut, and shown as what it was cut to. */
+                assert_beyond(ceiling, format("limits: {%s: none}", limits[i][0]),
+                              format("%s 'none' (given:1)", key));
+                assert_flag_beyond(ceiling, key, "none");
+                make_profile("p", format("extends: dev\nlimits: {%s: none}", limits[i][0]));
+                policy = composed(.system = ceiling, .preset = "p");
+                assert_true(abatis_policy_limit(policy, key) == most);
+                assert_string_equal(policy_origin(policy, key_find(key, strlen(key)), NULL),
+                                    "/etc/abatis/policy.yaml");
+                abatis_policy_free(policy);
+                policy = composed(.system = format("limits: {%s: none}", limits[i][0]), .given = more);
+                assert_true(abatis_policy_limit(policy, key) > most);
+                abatis_policy_free(policy);
         }
 }
 

@@ -158,7 +158,9 @@ static void files_count_where_they_are_asked_for(void **state)
         make_file("ws/.abatis.yaml", "limits: {timeout: 900ms}\n");
         make_file("given.json", "{\"limits\": {\"timeout\": \"3s\"}}");
         make_file("given.toml", "limits.timeout = '4s'\n");
-        assert_int_equal(timeout_of(NULL, 0), 0);
+        assert_int_equal(timeout_of(NULL, 0), 30000);
+        assert_int_equal(timeout_of(NULL, ABATIS_NO_DEFAULT_LIMITS), 0);
+        assert_int_equal(timeout_of(NULL, ABATIS_LAYERS_ALL | ABATIS_NO_DEFAULT_LIMITS), 900);
         assert_int_equal(timeout_of(NULL, ABATIS_LAYER_USER), 1000);
         assert_int_equal(timeout_of(NULL, ABATIS_LAYER_PROJECT), 900);
         assert_int_equal(timeout_of(NULL, ABATIS_LAYERS_ALL), 900);
@@ -166,7 +168,7 @@ static void files_count_where_they_are_asked_for(void **state)
         assert_int_equal(timeout_of(at("given.toml"), 0), 4000);
         assert_refused(at("no.yaml"), 0, format("policy '%s' does not exist", at("no.yaml")));
         setenv("XDG_CONFIG_HOME", make_dir("xdg"), 1);
-        assert_int_equal(timeout_of(NULL, ABATIS_LAYER_USER), 0);
+        assert_int_equal(timeout_of(NULL, ABATIS_LAYER_USER), 30000);
         make_file("xdg/abatis/policy.yaml", "limits: {timeout: 7s}\n");
         assert_int_equal(timeout_of(NULL, ABATIS_LAYER_USER), 7000);
         setenv("XDG_CONFIG_HOME", "relative", 1);

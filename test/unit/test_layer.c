@@ -358,10 +358,9 @@ static void a_wrong_quantity_is_refused(void **state)
         refuses("limits: {timeout: '30'}\n", "f:1:19: limits.timeout: '30' is not of the form 30s or 500ms");
         refuses("limits: {memory: 2Gib}\n", "f:1:18: limits.memory: '2Gib' is not of the form 512MiB");
         refuses("limits: {memory: -1}\n", "f:1:18: limits.memory: '-1' is not of the form 512MiB");
-        refuses("limits: {memory: 0}\n",
-                "f:1:18: limits.memory: '0' is zero; leave the limit out to have none");
+        refuses("limits: {memory: 0}\n", "f:1:18: limits.memory: '0' is zero; write none to have no limit");
         refuses("limits: {processes: 0}\n",
-                "f:1:21: limits.processes: '0' is zero; leave the limit out to have none");
+                "f:1:21: limits.processes: '0' is zero; write none to have no limit");
         refuses("limits: {memory: 99999999999999GiB}\n",
                 "f:1:18: limits.memory: '99999999999999GiB' is too large");
         refuses("limits: {memory: 9223372036854775807}\n",

@@ -254,6 +254,9 @@ static void no_limit_is_raised(void **state)
                 assert_narrower(more, user);
                 assert_wider(user, more,
                              format("1:%zu: limits.%s:", strlen(limits[i][0]) + 12, limits[i][0]));
+                assert_wider(user, format("limits: {%s: none}", limits[i][0]),
+                             format("1:%zu: limits.%s: 'none'", strlen(limits[i][0]) + 12, limits[i][0]));
+                assert_narrower("version: 1", format("limits: {%s: none}", limits[i][0]));
         }
 }
 

@@ -188,6 +188,70 @@ static void unknown_keys_and_values_are_refused_by_name(void **state)
         abatis_policy_free(policy);
 }
 
+static abatis_policy *new_policy_of_the_library(const char *file)
+{
+        const abatis_policy_options options = {
+                .size = sizeof(options), .preset = "dev", .workspace = at("ws"), .file = file
+        };
+        abatis_policy *policy = NULL;
+        abatis_error err;
+
+        if (abatis_policy_new(&options, &policy, &err) < 0)
+                fail_msg("%s", err.message);
+        return policy;
+}
+
+static void assert_shown(abatis_policy *policy, const char *line)
+{
+        abatis_error err;
+        char *text;
+
+        assert_int_equal(abatis_policy_print(policy, ABATIS_TEXT, &text, &err), 0);
+        assert_non_null(strstr(text, line));
+        free(text);
+}
+
+static void the_library_has_default_limits(void **state)
+{
+        abatis_policy *policy = new_policy_of_the_library(NULL);
+
+        (void)state;
+        assert_int_equal(abatis_policy_limit(policy, "limits.timeout"), 30000);
+        assert_int_equal(abatis_policy_limit(policy, "limits.output"), 1 << 20);
+        for (enum limit limit = LIMIT_OUTPUT + 1; limit < LIMIT_COUNT; limit++)
+                assert_int_equal(policy->limits[limit], 0);
+        assert_false(policy_says_limit(policy, LIMIT_OUTPUT));
+        assert_shown(policy, "  timeout: 30s                              # library default\n");
+        assert_shown(policy, "  output: 1MiB                              # library default\n");
+        set(policy, "limits.output", "1MiB");
+        assert_true(policy_says_limit(policy, LIMIT_OUTPUT));
+        abatis_policy_free(policy);
+        policy = new_policy("dev");
+        assert_int_equal(abatis_policy_limit(policy, "limits.timeout"), 0);
+        assert_int_equal(abatis_policy_limit(policy, "limits.output"), 0);
+        assert_false(policy_says_limit(policy, LIMIT_OUTPUT));
+        abatis_policy_free(policy);
+}
+
+static void none_is_no_limit(void **state)
+{
+        abatis_policy *policy = new_policy_of_the_library(
+                make_file("p.yaml", "limits: {timeout: none, output: 2MiB, processes: none}"));
+
+        (void)state;
+        assert_int_equal(policy->limits[LIMIT_TIMEOUT], 0);
+        assert_int_equal(policy->limits[LIMIT_OUTPUT], 2 << 20);
+        assert_true(policy_says_limit(policy, LIMIT_TIMEOUT));
+        set(policy, "limits.output", "none");
+        assert_int_equal(policy->limits[LIMIT_OUTPUT], 0);
+        assert_shown(policy, "  processes: none ");
+        assert_shown(policy, "  timeout: none ");
+        assert_shown(policy, "  output: none                              # limits.output\n");
+        set(policy, "limits.output", "5KiB");
+        assert_int_equal(policy->limits[LIMIT_OUTPUT], 5 << 10);
+        abatis_policy_free(policy);
+}
+
 static void each_key_lands_where_it_belongs(void **state)
 {
         static const struct {
@@ -401,6 +465,8 @@ int main(void)
                 POLICY_TEST(a_failed_write_rule_does_not_change_the_private_tmp),
                 POLICY_TEST(what_is_absent_may_be_denied_or_protected),
                 POLICY_TEST(unknown_keys_and_values_are_refused_by_name),
+                POLICY_TEST(the_library_has_default_limits),
+                POLICY_TEST(none_is_no_limit),
                 POLICY_TEST(each_key_lands_where_it_belongs),
                 POLICY_TEST(naming_tmp_as_writable_means_the_real_one),
                 POLICY_TEST(four_hundred_rules_with_odd_names_are_kept_literally),
