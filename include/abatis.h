@@ -217,12 +217,16 @@ ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_option
  * must be finished; there is no result then. */
 ABATIS_API int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err);
 ABATIS_API int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err);
-/* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job. */
+/* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job; the same from launch to finish. */
 ABATIS_API int abatis_job_fd(const abatis_job *job);
 /* Does what can be done without blocking; *done is 1 when the whole process tree is gone. */
 ABATIS_API int abatis_job_advance(abatis_job *job, int *done, abatis_error *err);
 /* Sends a signal to the command's process group; SIGKILL ends the whole tree. */
 ABATIS_API int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err);
+/* Asks the command to end (SIGTERM), and a second later kills what is left of its tree, as at the end of limits.timeout.
+ * Does not wait: go on advancing until done. The result is then that of a command which was cancelled, whatever its exit
+ * code or signal. Harmless before the launch, when called again, at the end of the time, and after the command's end. */
+ABATIS_API void abatis_job_cancel(abatis_job *job);
 /* The terminal of the command has a new size, and the command hears of it. */
 ABATIS_API void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns);
 /* Kills what is still running, frees the job, gives the result. With out == NULL the result is dropped.
@@ -240,6 +244,8 @@ ABATIS_API void abatis_result_free(abatis_result *result);
 ABATIS_API int abatis_result_exit_code(const abatis_result *result); /* -1 when a signal ended the command */
 ABATIS_API int abatis_result_signal(const abatis_result *result);    /* 0 when it exited by itself */
 ABATIS_API int abatis_result_timed_out(const abatis_result *result);
+/* 1 when abatis_job_cancel() came before the end, and before the end of the time. */
+ABATIS_API int abatis_result_cancelled(const abatis_result *result);
 /* The key of the limit that ended the command, "limits.timeout" or "limits.file_size"; NULL when none did. */
 ABATIS_API const char *abatis_result_limit(const abatis_result *result);
 ABATIS_API int abatis_result_truncated(const abatis_result *result);

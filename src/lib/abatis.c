@@ -274,6 +274,11 @@ int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err)
         return job_signal(job->job, signal_number, err);
 }
 
+void abatis_job_cancel(abatis_job *job)
+{
+        job_cancel(job->job);
+}
+
 void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns)
 {
         job_resize(job->job, rows, columns);
@@ -377,6 +382,11 @@ int abatis_result_timed_out(const abatis_result *result)
         return result->outcome.has_timed_out;
 }
 
+int abatis_result_cancelled(const abatis_result *result)
+{
+        return result->outcome.is_cancelled;
+}
+
 const char *abatis_result_limit(const abatis_result *result)
 {
         return result->outcome.limit;
@@ -473,6 +483,7 @@ int abatis_result_print(const abatis_result *result, char **out, abatis_error *e
         json_object_set_new(root, "duration_ms", json_real(outcome->duration_ms));
         json_object_set_new(root, "truncated", json_boolean(outcome->is_truncated));
         json_object_set_new(root, "timed_out", json_boolean(outcome->has_timed_out));
+        json_object_set_new(root, "cancelled", json_boolean(outcome->is_cancelled));
         json_object_set_new(root, "limit", outcome->limit ? json_string(outcome->limit) : json_null());
         json_object_set_new(root, "backend", json_string(result->sandbox->plan->backend));
         json_object_set_new(root, "enforced", clauses_to_json(result->sandbox->plan, true));

@@ -304,8 +304,6 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = prepare_command(job, err);
         if (!r && limits[LIMIT_TIMEOUT])
                 r = job_set_deadline(job, limits[LIMIT_TIMEOUT], err);
-        if (!r && job->epoll >= 0)
-                r = job_watch_end(job, err);
         stdio_close_ends(&job->stdio);
         if (job->terminal.sockets[1] >= 0)
                 close(job->terminal.sockets[1]);
@@ -314,7 +312,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 return r;
         job->is_launched = true;
         child_give_plan(&job->child);
-        return 0;
+        /* The children work now, so this costs nobody's time. */
+        return job_watch_end(job, err);
 }
 
 void job_let_go(struct job *job)

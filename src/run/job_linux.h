@@ -21,7 +21,7 @@ struct job {
         char *stacks; /* owned: init's and the command's */
         int *slots;
         struct stdio stdio;
-        int epoll; /* -1 when there is nothing to wait for but the process */
+        int epoll; /* -1 until there is something to wait for */
         int pidfd, timer;
         struct terminal terminal;     /* if the command has one; stdout is then what it shows */
         bool is_typing_watched;       /* epoll waits for something to type, */
@@ -30,7 +30,8 @@ struct job {
         struct feed feed;             /* stdin, if it comes from memory */
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
-        bool is_launched, has_timed_out, is_reaped;
+        bool is_launched, has_timed_out, is_cancelled, is_reaped;
+        bool is_ending; /* for one of the two reasons the command was asked to end; when the timer is up, it is killed */
         struct timespec start;
         double duration_ms;
 };

@@ -141,7 +141,9 @@ int job_watch_terminal(struct job *job, abatis_error *err)
 
 int job_watch_end(struct job *job, abatis_error *err)
 {
-        return watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
+        int r = open_watch(job, err);
+
+        return r ? r : watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
 }
 
 /* Lets epoll wait for what typing waits for. */
@@ -234,7 +236,7 @@ void job_kill_tree(struct job *job)
 
 int job_fd(const struct job *job)
 {
-        return job->epoll < 0 ? job->pidfd : job->epoll;
+        return job->epoll;
 }
 
 int job_reap(struct job *job, int flags, abatis_error *err)
@@ -256,7 +258,8 @@ int job_reap(struct job *job, int flags, abatis_error *err)
 
 static bool was_killed(const struct job *job)
 {
-        return job->has_timed_out || !job->child.has_status || WIFSIGNALED(job->child.status);
+        return job->has_timed_out || job->is_cancelled || !job->child.has_status ||
+               WIFSIGNALED(job->child.status);
 }
 
 /* Init is reaped after every other process of its namespace is gone, so what is in the pipes now is all there will be.
@@ -295,13 +298,20 @@ static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
 }
 
 /* First the command is asked, so that it can clean up after itself; who does not listen is killed. */
+static void begin_end(struct job *job)
+{
+        job->is_ending = true;
+        if (send_to_init(job, SIGTERM) < 0 || set_timer(job, GRACE_MS) < 0)
+                job_kill_tree(job);
+}
+
 static void meet_deadline(struct job *job)
 {
-        bool is_first = !job->has_timed_out;
-
-        job->has_timed_out |= !job->is_reaped;
-        if (!job->is_reaped && is_first && !send_to_init(job, SIGTERM) && !set_timer(job, GRACE_MS))
+        if (!job->is_reaped && !job->is_ending) {
+                job->has_timed_out = true;
+                begin_end(job);
                 return;
+        }
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
         if (!job->is_reaped)
                 job_kill_tree(job);
@@ -341,11 +351,6 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
         bool are_streams_done;
         int count, r = 0;
 
-        if (job->epoll < 0) {
-                r = job->is_reaped ? 0 : job_reap(job, WNOHANG, err);
-                *is_done = job->is_reaped;
-                return r;
-        }
         count = epoll_wait(job->epoll, events, 4, 0);
         if (count < 0 && errno != EINTR)
                 return error_os(err, errno, "cannot watch the command");
@@ -373,6 +378,24 @@ int job_signal(struct job *job, int number, abatis_error *err)
         if (send_to_init(job, number) < 0 && errno != ESRCH)
                 return error_os(err, errno, "cannot signal the command");
         return 0;
+}
+
+/* The command, or a step on the way to it, has come to its end by itself: init has written so into our memory. */
+static bool has_ended(const struct job *job)
+{
+        return job->is_reaped || __atomic_load_n(&job->child.has_status, __ATOMIC_ACQUIRE) ||
+               __atomic_load_n(&job->child.has_failed, __ATOMIC_ACQUIRE);
+}
+
+void job_cancel(struct job *job)
+{
+        if (!job->is_launched || job->is_ending || has_ended(job))
+                return;
+        job->is_cancelled = true;
+        if (job->timer < 0 && job_set_deadline(job, GRACE_MS, NULL) < 0)
+                job_kill_tree(job);
+        else
+                begin_end(job);
 }
 
 void job_resize(struct job *job, unsigned rows, unsigned columns)

@@ -91,7 +91,7 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         const struct child_job *child = &job->child;
 
-        if (child->has_failed && !job->has_timed_out)
+        if (child->has_failed && !job->has_timed_out && !job->is_cancelled)
                 return report_failure(job, err);
         if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
                 return error_memory(err);
@@ -99,6 +99,7 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 return 0;
         *out = (struct job_outcome){ .exit_code = -1,
                                      .has_timed_out = job->has_timed_out,
+                                     .is_cancelled = job->is_cancelled,
                                      .is_truncated =
                                              job->streams[0].is_truncated || job->streams[1].is_truncated,
                                      .duration_ms = job->duration_ms };

@@ -28,7 +28,7 @@ struct job_context {
 
 struct job_outcome {
         int exit_code, signal; /* as in the public result */
-        bool has_timed_out, is_truncated;
+        bool has_timed_out, is_cancelled, is_truncated;
         const char *limit; /* static: the key of the limit that ended the command, or NULL */
         double duration_ms;
         struct text output[2];             /* stdout, stderr */
@@ -49,6 +49,7 @@ void job_take_back(struct job *job);
 int job_fd(const struct job *job);
 int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);
+void job_cancel(struct job *job);
 void job_resize(struct job *job, unsigned rows, unsigned columns);
 /* Ends and frees the job whatever is returned. The caller owns what is in *out. */
 int job_finish(struct job *job, struct job_outcome *out, abatis_error *err);

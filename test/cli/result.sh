@@ -21,7 +21,7 @@ test_the_object_has_every_key_with_its_type() {
         is 'not r["signal"] and type(r["signal"]) in (int, type(None))'
         is 'r["stdout"] == "out\n" and r["stderr"] == "err\n"'
         is 'type(r["duration_ms"]) in (int, float) and 0 < r["duration_ms"] < 60000'
-        is 'r["truncated"] is False and r["timed_out"] is False'
+        is 'r["truncated"] is False and r["timed_out"] is False and r["cancelled"] is False'
         is 'type(r["backend"]) is str and r["backend"] != ""'
         is 'type(r["enforced"]) is list and len(r["enforced"]) >= 5'
         is 'r["not_enforced"] == []'

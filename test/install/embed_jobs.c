@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,6 +79,99 @@ static void test_signal_and_abandon(void)
         r = abatis_job_start(sandbox, shell(&command, "sleep 60 & sleep 60"), &job, NULL);
         report("running_job_can_be_dropped", !r && !abatis_job_finish(job, NULL, NULL), "it could not");
         abatis_sandbox_free(sandbox);
+}
+
+/* Advances until the command has said something. */
+static bool wait_for_word(abatis_job *job, const bool *has_spoken)
+{
+        for (int turns = 0; turns < 1000 && !*has_spoken; turns++) {
+                struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };
+                int done = 0;
+
+                if (poll(&wait, 1, 10000) <= 0 || abatis_job_advance(job, &done, NULL) < 0 || done)
+                        return false;
+        }
+        return *has_spoken;
+}
+
+static void hear_word(void *user, int descriptor, const char *bytes, size_t length)
+{
+        (void)descriptor;
+        (void)bytes;
+        (void)length;
+        *(bool *)user = true;
+}
+
+/* Starts the command, waits until it says that it is ready, cancels it so often, and gives its result. */
+static abatis_result *cancel(abatis_sandbox *sandbox, const char *text, int times, double *ms)
+{
+        struct shell command;
+        bool has_spoken = false;
+        abatis_job *job = NULL;
+        abatis_result *result = NULL;
+        struct timespec before, after;
+
+        shell(&command, text);
+        command.options.on_output = hear_word;
+        command.options.user = &has_spoken;
+        if (abatis_job_start(sandbox, &command.options, &job, NULL) < 0)
+                return NULL;
+        if (wait_for_word(job, &has_spoken)) {
+                clock_gettime(CLOCK_MONOTONIC, &before);
+                for (int i = 0; i < times; i++)
+                        abatis_job_cancel(job);
+                clock_gettime(CLOCK_MONOTONIC, &after);
+                *ms = (double)(after.tv_sec - before.tv_sec) * 1e3 +
+                      (double)(after.tv_nsec - before.tv_nsec) / 1e6;
+                if (drive(&job, 1)) {
+                        abatis_job_cancel(job);
+                        abatis_job_finish(job, &result, NULL);
+                        return result;
+                }
+        }
+        abatis_job_finish(job, NULL, NULL);
+        return NULL;
+}
+
+static void test_cancel(void)
+{
+        abatis_sandbox *sandbox = open_sandbox(NULL),
+                       *short_lived = open_sandbox(SETTINGS("limits.timeout", "300ms"));
+        double ms = 0;
+        char *json = NULL;
+        abatis_result *result = cancel(
+                sandbox,
+                "exec 2>/dev/null; trap 'echo cleaned; exit 42' TERM; echo ready; while :; do sleep 0.05; done",
+                1, &ms);
+
+        report("cancelled_command_can_clean_up",
+               has_output(result, "ready\ncleaned\n", "") && abatis_result_exit_code(result) == 42,
+               "exit code %d", result ? abatis_result_exit_code(result) : -99);
+        report("result_says_that_it_was_cancelled",
+               result && abatis_result_cancelled(result) && !abatis_result_timed_out(result) &&
+                       !abatis_result_limit(result) && !abatis_result_print(result, &json, NULL) &&
+                       strstr(json, "\"cancelled\":true") && strstr(json, "\"timed_out\":false"),
+               "%s", json ? json : "nothing");
+        free(json);
+        abatis_result_free(result);
+        /* A whole tree that does not listen: in the group, and in a session of its own. */
+        result = cancel(sandbox,
+                        "trap '' TERM; sleep 60 & setsid sh -c \"trap '' TERM; sleep 60\" & echo ready; "
+                        "while :; do sleep 60; done",
+                        3, &ms);
+        report("who_does_not_listen_is_killed_a_second_later",
+               result && abatis_result_signal(result) == SIGKILL && abatis_result_cancelled(result) &&
+                       abatis_result_duration_ms(result) > 900,
+               "signal %d", result ? abatis_result_signal(result) : -99);
+        report("nothing_of_a_cancelled_tree_is_left", has_no_child(), "a process");
+        report("cancelling_does_not_wait", ms < 500, "%.0f ms", ms);
+        abatis_result_free(result);
+        result = cancel(short_lived, "trap '' TERM; echo ready; while :; do sleep 60; done", 0, &ms);
+        report("who_runs_out_of_time_was_not_cancelled",
+               result && abatis_result_timed_out(result) && !abatis_result_cancelled(result), "it was");
+        abatis_result_free(result);
+        abatis_sandbox_free(sandbox);
+        abatis_sandbox_free(short_lived);
 }
 
 static void *run_in_thread(void *argument)
@@ -150,6 +244,55 @@ static abatis_result *launch_and_finish(abatis_job *job, abatis_sandbox *sandbox
         if (job)
                 abatis_job_finish(job, is_done ? &result : NULL, NULL);
         return result;
+}
+
+/* Without capture and without a time limit there is nothing else to wait for than the process. */
+static void test_cancel_at_any_time(void)
+{
+        abatis_sandbox *sandbox = open_sandbox(SETTINGS("limits.timeout", "none", "limits.output", "none"));
+        abatis_result *result = NULL;
+        abatis_job *job;
+        struct shell command;
+        bool is_done;
+        int fd = -1;
+
+        shell(&command, "trap '' TERM; sleep 60");
+        command.options.capture = 0;
+        job = NULL;
+        if (!abatis_job_start(sandbox, &command.options, &job, NULL)) {
+                fd = abatis_job_fd(job);
+                abatis_job_cancel(job);
+                report("cancelled_job_keeps_its_descriptor", abatis_job_fd(job) == fd, "it does not");
+                is_done = drive(&job, 1);
+                abatis_job_finish(job, is_done ? &result : NULL, NULL);
+        }
+        report("job_can_be_cancelled_as_soon_as_it_is_launched",
+               result && abatis_result_cancelled(result) && abatis_result_exit_code(result) < 0,
+               "exit code %d", result ? abatis_result_exit_code(result) : -99);
+        abatis_result_free(result);
+        result = NULL;
+        job = prepare(&command, "exit 3");
+        if (job)
+                abatis_job_cancel(job);
+        result = launch_and_finish(job, sandbox);
+        report("job_cannot_be_cancelled_before_its_launch",
+               result && !abatis_result_cancelled(result) && abatis_result_exit_code(result) == 3,
+               "exit code %d", result ? abatis_result_exit_code(result) : -99);
+        abatis_result_free(result);
+        result = NULL;
+        if (!abatis_job_start(sandbox, shell(&command, "exit 3"), &job, NULL)) {
+                const struct timespec a_while = { 0, 300 * 1000 * 1000 };
+
+                nanosleep(&a_while, NULL); /* it has ended, and nobody has looked */
+                abatis_job_cancel(job);
+                is_done = drive(&job, 1);
+                abatis_job_finish(job, is_done ? &result : NULL, NULL);
+        }
+        report("command_that_has_ended_was_not_cancelled",
+               result && !abatis_result_cancelled(result) && abatis_result_exit_code(result) == 3,
+               "exit code %d", result ? abatis_result_exit_code(result) : -99);
+        abatis_result_free(result);
+        abatis_sandbox_free(sandbox);
 }
 
 static void test_launch_after_open(void)
@@ -480,6 +623,8 @@ static void test_everything(void)
 {
         test_poll_loop();
         test_signal_and_abandon();
+        test_cancel();
+        test_cancel_at_any_time();
         test_threads();
         test_launch_after_open();
         test_change_of_mind();
