@@ -258,6 +258,11 @@ ABATIS_API uint64_t abatis_result_stdout_bytes(const abatis_result *result);
 ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
+/* The same in pieces, so that it is never in memory as a whole: `write` gets one after the other and returns 0, or
+ * anything else to end this, which then fails with ABATIS_E_SYSTEM. */
+ABATIS_API int abatis_result_write(const abatis_result *result,
+                                   int (*write)(void *user, const char *bytes, size_t length), void *user,
+                                   abatis_error *err);
 
 /* ---- audit: what was run -------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit/mask.h"
+#include "base/json_text.h"
 #include "base/sha256.h"
 
 enum {
@@ -21,83 +22,7 @@ struct builder {
         struct text scratch;        /* for mask_string() */
 };
 
-static void add_number(struct text *text, uint64_t number)
-{
-        char digits[20];
-        size_t at = sizeof(digits);
-
-        do
-                digits[--at] = (char)('0' + number % 10);
-        while (number /= 10);
-        text_add_bytes(text, digits + at, sizeof(digits) - at);
-}
-
 /* ---- strings -------------------------------------------------------------------------------------------- */
-
-static void add_escape(struct text *text, unsigned code)
-{
-        static const char digits[] = "0123456789abcdef";
-        char escape[6] = { '\\', 'u', '0', '0', digits[code >> 4 & 15], digits[code & 15] };
-
-        text_add_bytes(text, escape, sizeof(escape));
-}
-
-/* Controls are escaped, U+007f to U+009f too, which JSON would allow: a log is looked at in terminals. */
-static void add_quoted(struct text *text, const char *bytes, size_t length)
-{
-        size_t start = 0;
-
-        text_add_bytes(text, "\"", 1);
-        for (size_t i = 0; i < length; i++) {
-                unsigned char byte = (unsigned char)bytes[i];
-                bool is_c1 = byte == 0xc2 && i + 1 < length && (unsigned char)bytes[i + 1] < 0xa0;
-
-                if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f && !is_c1)
-                        continue;
-                text_add_bytes(text, bytes + start, i - start);
-                if (byte == '"' || byte == '\\') {
-                        text_add_bytes(text, "\\", 1);
-                        text_add_bytes(text, bytes + i, 1);
-                } else {
-                        i += is_c1;
-                        add_escape(text, (unsigned char)bytes[i]);
-                }
-                start = i + 1;
-        }
-        text_add_bytes(text, bytes + start, length - start);
-        text_add_bytes(text, "\"", 1);
-}
-
-/* True for what needs no second look: ASCII that stands for itself. That is nearly everything. */
-static bool is_simple(const char *bytes, size_t length)
-{
-        unsigned char odd = 0;
-
-        for (size_t i = 0; i < length; i++) {
-                unsigned char byte = (unsigned char)bytes[i];
-
-                odd |= (byte < 0x20) | (byte > 0x7e) | (byte == '"') | (byte == '\\');
-        }
-        return !odd;
-}
-
-/* As json_from_string() does: what is no UTF-8 keeps its bytes. */
-static void add_value(struct text *text, const char *bytes, size_t length)
-{
-        if (is_simple(bytes, length)) {
-                text_add_bytes(text, "\"", 1);
-                text_add_bytes(text, bytes, length);
-                text_add_bytes(text, "\"", 1);
-                return;
-        }
-        if (text_is_utf8(bytes, length)) {
-                add_quoted(text, bytes, length);
-                return;
-        }
-        text_add(text, "{\"base64\":\"");
-        text_add_base64(text, bytes, length);
-        text_add(text, "\"}");
-}
 
 static void add_key(struct text *text, const char *key)
 {
@@ -123,14 +48,14 @@ static void add_string(struct builder *builder, const char *key, const char *str
                 return;
         masked = mask_string(string, builder->secrets, &builder->scratch);
         add_key(builder->out, key);
-        add_value(builder->out, masked.bytes, cut(masked, max));
+        json_text_string(builder->out, masked.bytes, cut(masked, max));
         if (masked.length <= max)
                 return;
         sha256_text(masked.bytes, masked.length, hash);
         text_add(builder->out, ",\"");
         text_add(builder->out, key);
         text_add(builder->out, "_cut\":{\"bytes\":");
-        add_number(builder->out, masked.length);
+        json_text_number(builder->out, masked.length);
         text_add(builder->out, ",\"sha256\":\"");
         text_add(builder->out, hash);
         text_add(builder->out, "\"}");
@@ -157,9 +82,9 @@ static void add_cut_list(struct builder *builder, const char *key, const char *c
         text_add(builder->out, ",\"");
         text_add(builder->out, key);
         text_add(builder->out, "_cut\":{\"count\":");
-        add_number(builder->out, count);
+        json_text_number(builder->out, count);
         text_add(builder->out, ",\"bytes\":");
-        add_number(builder->out, bytes);
+        json_text_number(builder->out, bytes);
         text_add(builder->out, ",\"sha256\":\"");
         text_add(builder->out, text);
         text_add(builder->out, "\"}");
@@ -180,7 +105,7 @@ static void add_list(struct builder *builder, const char *key, const char *const
 
                 if (i)
                         text_add_bytes(builder->out, ",", 1);
-                add_value(builder->out, masked.bytes, kept);
+                json_text_string(builder->out, masked.bytes, kept);
                 is_cut = kept < masked.length || (kept + 1 > left && list[i + 1]);
                 left -= kept + 1 < left ? kept + 1 : left;
         }
@@ -196,23 +121,17 @@ static void add_signed(struct text *text, const char *key, int number)
         add_key(text, key);
         if (number < 0)
                 text_add_bytes(text, "-", 1);
-        add_number(text, number < 0 ? (uint64_t) - (int64_t)number : (uint64_t)number);
+        json_text_number(text, number < 0 ? (uint64_t) - (int64_t)number : (uint64_t)number);
 }
 
 static void add_ending(struct text *text, const struct audit_record *record)
 {
-        double duration = record->duration_ms > 0 && record->duration_ms < 1e15 ? record->duration_ms : 0;
-        uint64_t thousandths = (uint64_t)(duration * 1000 + 0.5);
-        char fraction[4] = { '.', (char)('0' + thousandths / 100 % 10), (char)('0' + thousandths / 10 % 10),
-                             (char)('0' + thousandths % 10) };
-
         if (record->signal)
                 add_signed(text, "signal", record->signal);
         else
                 add_signed(text, "exit_code", record->exit_code);
         add_key(text, "duration_ms");
-        add_number(text, thousandths / 1000);
-        text_add_bytes(text, fraction, sizeof(fraction));
+        json_text_decimal(text, record->duration_ms);
         add_key(text, "timed_out");
         text_add(text, record->has_timed_out ? "true" : "false");
 }
@@ -223,9 +142,9 @@ static void add_output(struct text *text, const char *key, const struct audit_ou
                 return;
         add_key(text, key);
         text_add(text, "{\"bytes\":");
-        add_number(text, output->bytes);
+        json_text_number(text, output->bytes);
         text_add(text, ",\"sha256\":");
-        add_quoted(text, output->sha256, strnlen(output->sha256, NAME_MAX_BYTES));
+        json_text_string(text, output->sha256, strnlen(output->sha256, NAME_MAX_BYTES));
         text_add(text, output->is_truncated ? ",\"truncated\":true}" : ",\"truncated\":false}");
 }
 
@@ -273,7 +192,7 @@ static void add_place(struct text *text, const struct record_place *place, const
 
         record_format_time(place->microseconds, time);
         text_add(text, "{\"seq\":");
-        add_number(text, place->seq);
+        json_text_number(text, place->seq);
         text_add(text, ",\"time\":\"");
         text_add(text, time);
         text_add(text, "\",\"prev\":\"");
@@ -328,13 +247,13 @@ void record_add_repair(const struct record_repair *repair, const struct record_p
         add_place(out, place, "repaired");
         if (repair->torn_bytes) {
                 add_key(out, "torn_bytes");
-                add_number(out, repair->torn_bytes);
+                json_text_number(out, repair->torn_bytes);
                 add_key(out, "torn_sha256");
-                add_quoted(out, repair->torn_sha256, strlen(repair->torn_sha256));
+                json_text_string(out, repair->torn_sha256, strlen(repair->torn_sha256));
         }
         if (repair->head) {
                 add_key(out, "head");
-                add_quoted(out, repair->head, strlen(repair->head));
+                json_text_string(out, repair->head, strlen(repair->head));
         }
         text_add(out, "}");
 }

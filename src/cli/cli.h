@@ -47,6 +47,7 @@ int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void make_printable(char *text);
 /* Writes all of it or returns EXIT_REFUSED. */
 int print_text(int fd, const char *text);
+int print_bytes(int fd, const char *bytes, size_t length);
 /* The same on stdout, made printable. */
 int print_document(char *text);
 

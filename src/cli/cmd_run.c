@@ -139,17 +139,19 @@ static int exit_code(const abatis_result *result)
         return abatis_result_exit_code(result);
 }
 
+static int print_piece(void *user, const char *bytes, size_t length)
+{
+        return print_bytes(*(const int *)user, bytes, length);
+}
+
 static int print_result(const abatis_result *result, int fd)
 {
         abatis_error err;
-        char *line;
-        int r;
+        int r = abatis_result_write(result, print_piece, &fd, &err);
 
-        if (abatis_result_print(result, &line, &err) < 0)
-                return fail(&err);
-        r = print_text(fd, line) || print_text(fd, "\n");
-        free(line);
-        return r ? complain("cannot write the result") : 0;
+        if (!r && !print_text(fd, "\n"))
+                return 0;
+        return r == ABATIS_E_MEMORY ? fail(&err) : complain("cannot write the result");
 }
 
 /* Returns an exit code of ours, or 0. *limits_output says whether the output must pass through us to be counted. */

@@ -124,12 +124,10 @@ int fail(const abatis_error *err)
         return EXIT_REFUSED;
 }
 
-int print_text(int fd, const char *text)
+int print_bytes(int fd, const char *bytes, size_t left)
 {
-        size_t left = strlen(text);
-
         while (left) {
-                ssize_t written = write(fd, text, left);
+                ssize_t written = write(fd, bytes, left);
                 struct pollfd room = { fd, POLLOUT, 0 };
 
                 if (written < 0 && errno == EAGAIN)
@@ -138,10 +136,15 @@ int print_text(int fd, const char *text)
                         continue;
                 if (written <= 0)
                         return EXIT_REFUSED;
-                text += written;
+                bytes += written;
                 left -= (size_t)written;
         }
         return 0;
+}
+
+int print_text(int fd, const char *text)
+{
+        return print_bytes(fd, text, strlen(text));
 }
 
 int print_document(char *text)

@@ -10,8 +10,8 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "lib/recording.h"
+#include "lib/result.h"
 #include "run/run.h"
 
 struct abatis_sandbox {
@@ -429,64 +429,24 @@ uint64_t abatis_result_stderr_bytes(const abatis_result *result)
         return result->outcome.totals[1];
 }
 
-/* Text goes in under `key`; what JSON cannot hold goes in under `key`_base64, so that no byte is lost. */
-static void set_bytes(json_t *object, const char *key, const char *bytes, size_t length)
+static struct result_parts parts_of(const abatis_result *result)
 {
-        OWN_TEXT struct text name = { 0 }, encoded = { 0 };
-
-        if (text_is_plain(bytes, length)) {
-                json_object_set_new(object, key, json_stringn(bytes, length));
-                return;
-        }
-        text_addf(&name, "%s_base64", key);
-        text_add_base64(&encoded, bytes, length);
-        if (!name.has_failed && !encoded.has_failed)
-                json_object_set_new(object, name.data, json_string(encoded.data));
-}
-
-static json_t *argv_to_json(const struct strings *argv)
-{
-        json_t *array = json_array();
-
-        for (size_t i = 0; i < argv->count; i++)
-                json_array_append_new(array, json_from_string(argv->items[i]));
-        return array;
-}
-
-static json_t *clauses_to_json(const struct plan *plan, bool are_held)
-{
-        json_t *array = json_array();
-
-        for (size_t i = 0; i < plan->clause_count; i++)
-                if (plan_is_held(plan, i) == are_held)
-                        json_array_append_new(array, json_from_string(plan->clauses[i].name));
-        return array;
+        return (struct result_parts){ &result->outcome, &result->argv, result->sandbox->plan };
 }
 
 int abatis_result_print(const abatis_result *result, char **out, abatis_error *err)
 {
-        const struct job_outcome *outcome = &result->outcome;
-        json_t *root = json_object();
-        size_t length;
-        const char *bytes;
+        const struct result_parts parts = parts_of(result);
 
-        json_object_set_new(root, "argv", argv_to_json(&result->argv));
-        json_object_set_new(root, "exit_code",
-                            outcome->signal ? json_null() : json_integer(outcome->exit_code));
-        json_object_set_new(root, "signal", outcome->signal ? json_integer(outcome->signal) : json_null());
-        bytes = abatis_result_stdout(result, &length);
-        set_bytes(root, "stdout", bytes, length);
-        bytes = abatis_result_stderr(result, &length);
-        set_bytes(root, "stderr", bytes, length);
-        json_object_set_new(root, "stdout_bytes", json_integer((json_int_t)outcome->totals[0]));
-        json_object_set_new(root, "stderr_bytes", json_integer((json_int_t)outcome->totals[1]));
-        json_object_set_new(root, "duration_ms", json_real(outcome->duration_ms));
-        json_object_set_new(root, "truncated", json_boolean(outcome->is_truncated));
-        json_object_set_new(root, "timed_out", json_boolean(outcome->has_timed_out));
-        json_object_set_new(root, "cancelled", json_boolean(outcome->is_cancelled));
-        json_object_set_new(root, "limit", outcome->limit ? json_string(outcome->limit) : json_null());
-        json_object_set_new(root, "backend", json_string(result->sandbox->plan->backend));
-        json_object_set_new(root, "enforced", clauses_to_json(result->sandbox->plan, true));
-        json_object_set_new(root, "not_enforced", clauses_to_json(result->sandbox->plan, false));
-        return json_to_text(root, JSON_COMPACT | JSON_REAL_PRECISION(10), out, err);
+        return result_print(&parts, out, err);
+}
+
+int abatis_result_write(const abatis_result *result,
+                        int (*write)(void *user, const char *bytes, size_t length), void *user,
+                        abatis_error *err)
+{
+        const struct result_parts parts = parts_of(result);
+        const struct result_sink sink = { write, user };
+
+        return result_write(&parts, &sink, err);
 }

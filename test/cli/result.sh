@@ -125,6 +125,16 @@ test_a_large_output_is_captured_whole() {
         is 'r["stdout"] == "x" * 20000000 and r["truncated"] is False'
 }
 
+test_text_that_is_printed_in_pieces_stays_whole() {
+        local before
+        for before in '' x xx; do
+                json python3 -c "import sys; sys.stdout.write('$before' + '日本\n\"\\\\\x1b' * 9999)"
+                is "r['stdout'] == '$before' + '日本\\n\"\\\\\\x1b' * 9999"
+        done
+        json head -c 100000 /dev/zero
+        is 'base64.b64decode(r["stdout_base64"], validate=True) == bytes(100000)'
+}
+
 test_a_background_process_that_holds_stdout_does_not_hold_the_result() {
         SECONDS=0
         json sh -c 'sleep 300 & echo printed'

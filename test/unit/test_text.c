@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "scratch.h"
 
@@ -479,9 +480,62 @@ static void json_that_could_not_be_built_is_an_error(void **state)
         assert_ptr_equal(text, &untouched);
 }
 
+/* What is written by hand reads as what the library for JSON would have written. */
+static void assert_reads_as(const char *bytes, size_t length)
+{
+        OWN_TEXT struct text text = { 0 };
+        json_t *read, *expected = json_from_string(bytes);
+
+        json_text_string(&text, bytes, length);
+        assert_false(text.has_failed);
+        read = json_loads(text.data, JSON_DECODE_ANY, NULL);
+        assert_non_null(read);
+        assert_true(json_equal(read, expected));
+        json_decref(read);
+        json_decref(expected);
+}
+
+static void a_string_of_json_holds_every_character(void **state)
+{
+        char bytes[5] = { 0 };
+
+        (void)state;
+        assert_reads_as("", 0);
+        assert_reads_as("plain", 5);
+        for (int first = 1; first < 256; first++) {
+                bytes[0] = (char)first;
+                bytes[1] = '\0';
+                assert_reads_as(bytes, 1);
+                for (int second = 1; second < 256; second++) {
+                        bytes[1] = (char)second;
+                        assert_reads_as(bytes, 2);
+                }
+        }
+        assert_reads_as("\xf0\x9f\x98\x80\xe2\x80\xa8\n\t\r\"\\", 12);
+}
+
+static void numbers_of_json_do_not_depend_on_the_locale(void **state)
+{
+        OWN_TEXT struct text text = { 0 };
+
+        (void)state;
+        json_text_number(&text, 0);
+        text_add(&text, " ");
+        json_text_number(&text, UINT64_MAX);
+        text_add(&text, " ");
+        json_text_decimal(&text, 1.2345);
+        text_add(&text, " ");
+        json_text_decimal(&text, 0.9996);
+        text_add(&text, " ");
+        json_text_decimal(&text, -3);
+        assert_string_equal(text.data, "0 18446744073709551615 1.235 1.000 0.000");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_string_of_json_holds_every_character),
+                cmocka_unit_test(numbers_of_json_do_not_depend_on_the_locale),
                 cmocka_unit_test(a_text_grows_and_stays_terminated),
                 cmocka_unit_test(an_empty_text_is_taken_as_an_empty_string),
                 cmocka_unit_test(after_a_failure_builders_do_nothing_and_taking_fails),
