@@ -52,6 +52,7 @@ bool command_init(struct command *command, const struct place *place, const stru
 const char *const *bench_environment(const struct place *place);
 
 /* sample.c */
+double now_us(void);
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int launch_once(const struct command *command, const char *const *environment, struct sample *out);
 void launch_checked(const char *name, const struct command *command, const char *const *environment,

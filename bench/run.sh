@@ -1,5 +1,8 @@
 #!/bin/sh
-# Runs the benchmark and fails when a bar is missed: bench/run.sh [all|launch|overhead|memory|check] [ROUNDS]
+# Runs the benchmark and fails when a bar is missed: bench/run.sh [PART] [NUMBER]
+#
+# PART is all (default), launch, overhead, memory, check, jobs, soak, flood or audit. NUMBER is how many rounds launch and
+# audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
 set -eu
 umask 022
 
@@ -8,6 +11,8 @@ ABATIS=${ABATIS:-$here/../build/abatis}
 CC=${CC:-cc}
 part=${1:-all}
 rounds=${2:-500}
+soak_jobs=100000
+[ "$part" != soak ] || soak_jobs=${2:-$soak_jobs}
 export ABATIS
 
 stop() {
@@ -16,8 +21,8 @@ stop() {
 }
 
 case $part in
-all | launch | overhead | memory | check) ;;
-*) stop "unknown part '$part': all, launch, overhead, memory or check" ;;
+all | launch | overhead | memory | check | jobs | soak | flood | audit) ;;
+*) stop "unknown part '$part': all, launch, overhead, memory, check, jobs, soak, flood or audit" ;;
 esac
 case $ABATIS in
 /*) ;;
@@ -29,6 +34,10 @@ for tool in "$CC" git make find grep awk bwrap; do
         command -v "$tool" >/dev/null ||
                 stop "$tool is missing (Debian: apt install build-essential git bubblewrap)"
 done
+
+wants() { # PART
+        [ "$part" = all ] || [ "$part" = "$1" ]
+}
 
 # Not below /tmp or the caller's TMPDIR: every contender puts an empty directory over /tmp.
 dir=$(mktemp -d /var/tmp/abatis-bench.XXXXXX)
@@ -60,14 +69,18 @@ common="-O2 -Wall -Wextra -std=gnu11"
 {
         $CC $common -static -o "$dir/bin/true" "$here/true.c"
         $CC $common -static -o "$dir/bin/bench-hold" "$here/hold.c"
-        for program in launch overhead memory; do
+        $CC $common -static -o "$dir/bin/gush" "$here/gush.c"
+        for program in launch overhead memory audit; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
-        if [ "$part" = all ] || [ "$part" = check ]; then
+        if wants check || wants jobs || wants soak || wants flood; then
                 [ -f "$LIBABATIS" ] || stop "$LIBABATIS is missing: run make first, or set LIBABATIS"
-                $CC $common -I"$here/../include" -o "$dir/bin/check" "$here/check.c" "$here/sample.c" \
-                        "$here/contenders.c" "$LIBABATIS" -lm -ljansson -lyaml
+                for program in check concurrency soak flood; do
+                        $CC $common -I"$here/../include" -o "$dir/bin/$program" "$here/$program.c" \
+                                "$here/jobs.c" "$here/sample.c" "$here/contenders.c" "$LIBABATIS" \
+                                -lm -ljansson -lyaml
+                done
         fi
 }
 # Read by us, as that uid may not reach it.
@@ -76,23 +89,44 @@ common="-O2 -Wall -Wextra -std=gnu11"
 echo "kernel $(uname -r) $(uname -m), $(getconf _NPROCESSORS_ONLN) cores," \
         "load $(cut -d' ' -f1-3 /proc/loadavg), uid $("$@" id -u)"
 echo "$("$ABATIS" --version 2>/dev/null | head -n 1) against $(bwrap --version)"
-if [ "$part" = all ] || [ "$part" = launch ]; then
+if wants launch; then
         echo
         "$@" "$dir/bin/launch" "$dir" "$rounds"
 fi
-if [ "$part" = all ] || [ "$part" = overhead ]; then
+if wants overhead; then
         echo
         "$@" "$dir/bin/overhead" "$dir"
 fi
-if [ "$part" = all ] || [ "$part" = memory ]; then
+if wants memory; then
         echo
         # Without the prefix: it drops the privileges of the sandbox itself, see memory.c.
         "$dir/bin/memory" "$dir" "$@"
 fi
-if [ "$part" = all ] || [ "$part" = check ]; then
+if wants check; then
         echo
         # The home whose secrets the policy denies is the one that was laid out.
         HOME=$dir/home "$@" "$dir/bin/check" "$dir"
+fi
+if wants jobs; then
+        echo
+        HOME=$dir/home "$@" "$dir/bin/concurrency" "$dir"
+fi
+if wants soak; then
+        echo
+        HOME=$dir/home "$@" "$dir/bin/soak" "$dir" "$soak_jobs"
+fi
+if wants flood; then
+        echo
+        HOME=$dir/home "$@" "$dir/bin/flood" "$dir"
+fi
+if wants audit; then
+        echo
+        if "$ABATIS" run --help | grep -q -e --no-audit; then
+                "$@" "$dir/bin/audit" "$dir" "$rounds"
+        else
+                echo "audit: skipped, this abatis writes no log"
+                touch "$dir/bars"
+        fi
 fi
 
 echo

@@ -24,7 +24,7 @@ void die(const char *format, ...)
         exit(1);
 }
 
-static double now_us(void)
+double now_us(void)
 {
         struct timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);

@@ -217,7 +217,9 @@ ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_option
  * must be finished; there is no result then. */
 ABATIS_API int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err);
 ABATIS_API int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err);
-/* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job; the same from launch to finish. */
+/* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job; the same from launch to finish. Take
+ * it out of an epoll set before abatis_job_finish(): closing it is not enough, since a process of another job that began
+ * meanwhile may hold a copy for a moment. */
 ABATIS_API int abatis_job_fd(const abatis_job *job);
 /* Does what can be done without blocking; *done is 1 when the whole process tree is gone. */
 ABATIS_API int abatis_job_advance(abatis_job *job, int *done, abatis_error *err);

@@ -22,9 +22,6 @@ int stream_adopt(struct stream *stream, int fd, int descriptor, int copy, abatis
         stream->pipe = fd;
         stream->copy = copy;
         stream->state = STREAM_READS;
-        stream->chunk = malloc(CHUNK);
-        if (!stream->chunk)
-                return error_memory(err);
         return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? error_os(err, errno, "cannot read the output") : 0;
 }
 
@@ -179,6 +176,13 @@ static bool read_chunk(struct stream *stream)
                 stream->state = STREAM_CLOSED;
                 return false;
         }
+        if (!stream->chunk)
+                stream->chunk = malloc(CHUNK);
+        if (!stream->chunk) {
+                stream->kept.text.has_failed = true;
+                stream_drop(stream);
+                return false;
+        }
         do
                 got = read(stream->pipe, stream->chunk, CHUNK);
         while (got < 0 && errno == EINTR);
@@ -196,5 +200,10 @@ void stream_advance(struct stream *stream, bool to_the_end)
         /* More at once would be unfair to the other stream and to the deadline. */
         for (int chunks = 0; stream->state != STREAM_CLOSED && (to_the_end || chunks < 4); chunks++)
                 if (!flush(stream) || !read_chunk(stream))
-                        return;
+                        break;
+        /* Of many jobs at once most wait: they need none meanwhile. */
+        if (!stream->pending_length) {
+                free(stream->chunk);
+                stream->chunk = NULL;
+        }
 }

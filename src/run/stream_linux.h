@@ -33,7 +33,7 @@ struct stream {
         struct listener listener;
         bool is_digested; /* all that comes is hashed */
         struct sha256 digest;
-        char *chunk;         /* owned: what was read last */
+        char *chunk;         /* owned: what was read last, while it is needed; or NULL */
         const char *pending; /* in the chunk or in `kept`: not yet taken by `copy` */
         size_t pending_length;
 };

@@ -1,0 +1,54 @@
+/* Measures what the audit log adds to a launch: with it and without, in interleaved pairs. */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAIRS_MIN = 20, PAIRS_MAX = 100000, WARM_UP = 20 };
+
+int main(int argc, char **argv)
+{
+        static const char *const payload[] = { "{bin}/true", NULL };
+        static const char *const words[][4] = { { "{abatis}", "run", "--no-audit", "--" },
+                                                { "{abatis}", "run", "--" } };
+        static struct place place;
+        static struct command commands[2];
+        if (argc != 3)
+                die("usage: audit DIR PAIRS");
+        size_t pairs = strtoul(argv[2], NULL, 10);
+        if (pairs < PAIRS_MIN || pairs > PAIRS_MAX)
+                die("PAIRS must be a number from %d to %d, not '%s'", PAIRS_MIN, PAIRS_MAX, argv[2]);
+        place_init(&place, argv[1]);
+        char workspace[PATH_SIZE + 16];
+        snprintf(workspace, sizeof workspace, "%s/workspace", place.dir);
+        if (chdir(workspace) < 0)
+                die("cannot enter %s: %s", workspace, strerror(errno));
+        double *samples[2] = { calloc(pairs, sizeof(double)), calloc(pairs, sizeof(double)) };
+        const char *const *environment = bench_environment(&place);
+        if (samples[0] == NULL || samples[1] == NULL)
+                die("out of memory");
+        for (int i = 0; i < 2; i++) {
+                const char *const list[] = { words[i][0], words[i][1], words[i][2], words[i][3], NULL };
+                const struct contender contender = { i ? "with the log" : "without", list };
+                command_init(&commands[i], &place, &contender, payload);
+        }
+        for (size_t pair = 0; pair < WARM_UP + pairs; pair++)
+                for (size_t turn = 0; turn < 2; turn++) {
+                        size_t which = (pair + turn) % 2;
+                        struct sample sample;
+                        launch_checked("abatis", &commands[which], environment, &sample);
+                        if (pair >= WARM_UP)
+                                samples[which][pair - WARM_UP] = sample.us;
+                }
+        double without = quantile(samples[0], pairs, 0.5), with = quantile(samples[1], pairs, 0.5);
+        printf("a launch without the audit log %.0f us, with it %.0f us: medians of %zu pairs\n", without,
+               with, pairs);
+        bar_at_most(&place, "audit: a launch with it, times one without", with / without, 1.05);
+        free(samples[0]);
+        free(samples[1]);
+        return 0;
+}
