@@ -87,6 +87,25 @@ expect programs_search_no_path_of_their_own \
 
 readonly programs=(embed embed_jobs)
 
+# The example of the documentation, as it stands there.
+sed -n '/^```c$/,/^```$/p' "$repo/docs/EMBEDDING.md" | grep -v '^```' >"$scratch/example.c"
+
+# shellcheck disable=SC2046
+compile_example() {
+        local flags=(-std=c99 -Wall -Wextra -Werror)
+        [ "$sanitizers" = none ] || flags+=("-fsanitize=$sanitizers")
+        "${CC:-cc}" "${flags[@]}" "$scratch/example.c" -o "$scratch/example" $(package --cflags) $(package --libs)
+}
+
+run_example() { # Three lines, the last of which is the one that was cancelled.
+        (cd "$scratch" && LD_LIBRARY_PATH=$libdir ./example) >"$scratch/example.out" || return
+        cat "$scratch/example.out"
+        [ "$(wc -l <"$scratch/example.out")" = 3 ] &&
+                grep -q '"exit_code":1,.*"stdout":"one\\n"' "$scratch/example.out" &&
+                grep -q '"stderr":"two\\n"' "$scratch/example.out" &&
+                tail -n 1 "$scratch/example.out" | grep -q '"stdout":"three\\n".*"cancelled":true'
+}
+
 # shellcheck disable=SC2046 # pkg-config's words are meant to be split
 compile() { # WAY FLAGS...: every program, linked in that way
         local way=$1 program flags=(-std=gnu11 -g -Wall -Wextra -Werror -pthread)
@@ -161,6 +180,8 @@ expect program_builds_with_the_shared_library compile_shared
 expect program_builds_with_the_static_library compile_static
 expect shared_program_needs_the_library bash -c "readelf -d '$scratch/embed-shared' | grep -q 'NEEDED.*libabatis.so.0'"
 expect static_program_needs_no_library bash -c "! readelf -d '$scratch/embed-static' | grep -q libabatis"
+expect example_of_the_documentation_builds compile_example
+expect example_of_the_documentation_runs run_example
 embed_everywhere shared
 embed_everywhere static
 if [ "$sanitizers" = none ]; then
