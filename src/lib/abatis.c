@@ -172,14 +172,15 @@ static void free_job(abatis_job *job)
         free(job);
 }
 
-int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err)
+static int prepare(const abatis_job_options *options, const abatis_host *host, abatis_job **out,
+                   abatis_error *err)
 {
         abatis_job *job = calloc(1, sizeof(*job));
         int r;
 
         if (!job)
                 return error_memory(err);
-        r = job_prepare(options, &job->job, err);
+        r = job_prepare(options, host, &job->job, err);
         if (r < 0) {
                 free(job);
                 return r;
@@ -194,6 +195,11 @@ int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abat
         }
         *out = job;
         return 0;
+}
+
+int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err)
+{
+        return prepare(options, NULL, out, err);
 }
 
 /* Why the command did not run, also if that could not be written down: the log lacks its end then, and does not lie. */
@@ -242,7 +248,7 @@ int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options,
                      abatis_error *err)
 {
         abatis_job *job = NULL;
-        int r = abatis_job_prepare(options, &job, err);
+        int r = prepare(options, &sandbox->host, &job, err);
 
         if (r < 0 || !job)
                 return r;

@@ -204,17 +204,20 @@ static void job_free(struct job *job)
 
 /* Without a plan there is no telling yet which refusal matters: a ground that cannot be laid now is tried again at the
  * launch, which reports it. */
-static void begin_ground(struct job *job)
+static void begin_ground(struct job *job, const abatis_host *known)
 {
         abatis_host host;
 
-        host_probe_quickly(&host);
-        ground_lay_out(&job->ground, &host);
-        if (!clone_init(job, NULL))
+        if (!known)
+                host_probe_quickly(&host);
+        ground_lay_out(&job->ground, known ? known : &host);
+        /* Init has the processor while the caller makes a plan; who has one goes on, and has others to start. */
+        if (!clone_init(job, NULL) && !known)
                 child_wait_for_init(&job->child);
 }
 
-int job_prepare(const abatis_job_options *options, struct job **out, abatis_error *err)
+int job_prepare(const abatis_job_options *options, const abatis_host *host, struct job **out,
+                abatis_error *err)
 {
         struct job *job;
         int r = check_options(options, err);
@@ -235,7 +238,7 @@ int job_prepare(const abatis_job_options *options, struct job **out, abatis_erro
                 job_free(job);
                 return r;
         }
-        begin_ground(job);
+        begin_ground(job, host);
         *out = job;
         return 0;
 }

@@ -39,8 +39,10 @@ struct job_outcome {
 
 struct job;
 
-/* Begins what needs no plan. What `options` point to must stay until the launch. */
-int job_prepare(const abatis_job_options *options, struct job **out, abatis_error *err);
+/* Begins what needs no plan. What `options` point to must stay until the launch. `host` is that of the plan if there is one
+ * already, and the launch follows at once; or NULL. */
+int job_prepare(const abatis_job_options *options, const abatis_host *host, struct job **out,
+                abatis_error *err);
 /* Builds the sandbox, in which the command waits to be let go. A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
 void job_let_go(struct job *job);
