@@ -177,6 +177,9 @@ int main(int argc, char **argv)
         place_init(&place, argv[1]);
         raise_descriptor_limit();
         abatis_sandbox *sandbox = jobs_open_sandbox(&place);
+        /* What a sandbox opens for its first job, its audit log, it keeps. */
+        const char *const first[] = { "/bin/true", NULL };
+        jobs_run(&(struct jobs){ .sandbox = sandbox, .argv = first, .at_once = 1 }, 1);
         measure_waiting(&place, sandbox);
         measure_throughput(&place, sandbox);
         abatis_sandbox_free(sandbox);
