@@ -48,6 +48,7 @@ struct audit_record {
         int exit_code, signal;
         double duration_ms;
         bool has_timed_out;
+        bool is_cancelled; /* said only if it was */
         const char *limit; /* the key of the limit that was hit */
         struct audit_output output[2];
         const char *const

@@ -134,6 +134,10 @@ static void add_ending(struct text *text, const struct audit_record *record)
         json_text_decimal(text, record->duration_ms);
         add_key(text, "timed_out");
         text_add(text, record->has_timed_out ? "true" : "false");
+        if (record->is_cancelled) {
+                add_key(text, "cancelled");
+                text_add(text, "true");
+        }
 }
 
 static void add_output(struct text *text, const char *key, const struct audit_output *output)

@@ -35,6 +35,7 @@ struct abatis_result {
         struct job_outcome outcome;
         abatis_sandbox *sandbox;
         struct strings argv;
+        char audit_id[AUDIT_ID_SIZE];
 };
 
 #define STRING_(value) #value
@@ -326,6 +327,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
                 result->sandbox = job->sandbox;
                 __atomic_add_fetch(&job->sandbox->references, 1, __ATOMIC_RELAXED);
                 result->argv = job->argv;
+                memcpy(result->audit_id, job->recording.id, sizeof(result->audit_id));
                 memset(&job->argv, 0, sizeof(job->argv));
                 *out = result;
         } else {
@@ -437,7 +439,10 @@ uint64_t abatis_result_stderr_bytes(const abatis_result *result)
 
 static struct result_parts parts_of(const abatis_result *result)
 {
-        return (struct result_parts){ &result->outcome, &result->argv, result->sandbox->plan };
+        return (struct result_parts){ .outcome = &result->outcome,
+                                      .argv = &result->argv,
+                                      .plan = result->sandbox->plan,
+                                      .audit_id = *result->audit_id ? result->audit_id : NULL };
 }
 
 int abatis_result_print(const abatis_result *result, char **out, abatis_error *err)

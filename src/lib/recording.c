@@ -175,6 +175,7 @@ int recording_finish(const struct recording *recording, const struct recorder *r
                                        .signal = outcome->signal,
                                        .duration_ms = outcome->duration_ms,
                                        .has_timed_out = outcome->has_timed_out,
+                                       .is_cancelled = outcome->is_cancelled,
                                        .limit = outcome->limit };
 
         if (!*recording->id)

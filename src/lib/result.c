@@ -142,6 +142,7 @@ int result_write(const struct result_parts *parts, const struct result_sink *sin
         add_string(&writer, "backend", parts->plan->backend);
         add_clauses(&writer, "enforced", parts->plan, true);
         add_clauses(&writer, "not_enforced", parts->plan, false);
+        add_string(&writer, "audit_id", parts->audit_id);
         text_add(&writer.text, "}");
         flush(&writer);
         has_failed = writer.text.has_failed;

@@ -9,6 +9,7 @@ struct result_parts {
         const struct job_outcome *outcome;
         const struct strings *argv;
         const struct plan *plan;
+        const char *audit_id; /* NULL: it was not written down */
 };
 
 /* Who gets it, piece by piece; anything but 0 ends it. */

@@ -48,6 +48,11 @@ test_a_run_is_planned_started_and_finished() {
         record_is planned '"filesystem.write" in r["enforced"] and r["not_enforced"] == []'
         record_is finished 'r["exit_code"] == 3 and r["timed_out"] is False and r["duration_ms"] > 0'
         [ "$(grep -o '"id":"[^"]*"' "$LOG" | sort -u | wc -l)" = 1 ] || fail "not one id"
+        succeeds "$ABATIS" run --json -- true
+        succeeds "$ABATIS" audit show "$(python3 -c 'import json; print(json.load(open("'"$T/out"'"))["audit_id"])')"
+        grep -q finished "$T/out" || fail "not found by its id: $(head -c 300 "$T/out")"
+        succeeds "$ABATIS" run --json --no-audit -- true
+        json_is "$T/out" 'r["audit_id"] is None'
         is_whole
 }
 
