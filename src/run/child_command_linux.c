@@ -405,10 +405,23 @@ static bool do_steps(struct child_job *job, const struct command_step *steps, si
         return true;
 }
 
+/* It lives in memory that is freed when init is gone. */
+static bool depend_on_init(struct child_job *job)
+{
+        long r = job->ground->namespaces ? 0 : child_sweep_die_with_init(job);
+
+        if (r < 0 && child_claim_report(job)) {
+                job->failed_plan_op = job->ground->plan_op;
+                job->failed_errno = (int)-r;
+        }
+        return r >= 0;
+}
+
 static bool lay_ground(struct child_job *job)
 {
         const struct child_ground *ground = job->ground;
-        bool is_laid = child_do_init_steps(job, ground->init_steps, ground->init_count);
+        bool is_laid =
+                depend_on_init(job) && child_do_init_steps(job, ground->init_steps, ground->init_count);
 
         child_set(&job->ground_phase, is_laid ? PHASE_READY : PHASE_FAILED);
         return is_laid && do_steps(job, ground->command_steps, ground->command_count);

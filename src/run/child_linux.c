@@ -84,12 +84,31 @@ void child_cancel(struct child_job *job)
         child_set(&job->is_let_go, WORD_CANCELLED);
 }
 
-/* Collects every dead child; true when the command was among them. */
+/* In a PID namespace the kernel ends the rest of the tree with us; elsewhere we do. */
+static __attribute__((noreturn)) void end(struct child_job *job, int code)
+{
+        if (!job->ground->namespaces)
+                child_sweep(job);
+        for (;;)
+                RAW(SYS_exit_group, code);
+}
+
+/* Its number, which is also that of its process group, stays taken until it is reaped. */
+static bool has_ended(const struct child_job *job)
+{
+        siginfo_t info = { 0 };
+
+        return !RAW(SYS_waitid, P_PID, job->command, &info, WEXITED | WNOHANG | WNOWAIT, 0) && info.si_pid;
+}
+
+/* Collects every dead child; true when the command was among them. Before a sweep that is left to the sweep. */
 static bool reap(struct child_job *job)
 {
         int status = 0;
         long pid;
 
+        if (!job->ground->namespaces && has_ended(job))
+                return true;
         while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG, 0)) > 0) {
                 if (pid != job->command)
                         continue;
@@ -120,8 +139,11 @@ int child_wait(struct child_job *job, int *word, int value, bool is_init)
         while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == value) {
                 long r = RAW(SYS_futex, word, FUTEX_WAIT, value, &patience, 0, 0);
 
-                if (r && r != -EAGAIN && r != -EINTR && is_alone(job, is_init))
-                        RAW(SYS_exit_group, 125);
+                if (!r || r == -EAGAIN || r == -EINTR || !is_alone(job, is_init))
+                        continue;
+                if (is_init)
+                        end(job, 125);
+                RAW(SYS_exit_group, 125);
         }
         return now;
 }
@@ -260,6 +282,8 @@ static void hold(struct child_job *job, long signals)
                         return;
                 if (RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;
+                if (__atomic_load_n(&job->is_let_go, __ATOMIC_ACQUIRE) == WORD_CANCELLED)
+                        return;
                 /* From outside the namespace only: a process inside would have a number. */
                 if (info.ssi_signo == CHILD_PASS_SIGNAL && !info.ssi_pid)
                         pass_signal(job, info.ssi_int);
@@ -282,11 +306,14 @@ static long set_up(struct child_job *job)
 {
         const uint64_t wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        const struct timespec soon = { 0, 100 * 1000 };
-        long signals;
+        long signals = job->ground->namespaces ? 0 : child_sweep_prepare(job);
 
         /* While it lays the ground, here or on another processor, the parent makes the plan. */
         child_set(&job->phase, PHASE_SETUP);
+        if (signals < 0) {
+                report(job, &start, signals);
+                return signals;
+        }
         if (!child_do_init_steps(job, &start, 1))
                 return -ECANCELED;
         signals = RAW(SYS_signalfd4, -1, &wanted, sizeof(wanted), SFD_CLOEXEC);
@@ -294,13 +321,8 @@ static long set_up(struct child_job *job)
                 report(job, &start, signals);
                 return signals;
         }
-        if (child_wait(job, &job->is_planned, WORD_AWAITED, true) == WORD_CANCELLED) {
-                /* It sees that too; nobody may free its memory before it is gone. */
-                while (!reap(job))
-                        RAW(SYS_ppoll, 0, 0, &soon, 0, 0);
-                return -ECANCELED;
-        }
-        if (child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
+        if (child_wait(job, &job->is_planned, WORD_AWAITED, true) == WORD_CANCELLED ||
+            child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
         return signals;
@@ -322,8 +344,5 @@ void child_init(void *argument)
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);
         if (signals >= 0)
                 hold(job, signals);
-        /* In a PID namespace the kernel ends the rest of the tree with us; elsewhere this is the best there is. */
-        if (!job->ground->namespaces && job->command > 0)
-                RAW(SYS_kill, -job->command, SIGKILL);
-        RAW(SYS_exit_group, 0);
+        end(job, 0);
 }

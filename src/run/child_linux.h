@@ -128,6 +128,7 @@ struct child_job {
         char *command_stack; /* its end */
         int stage;           /* descriptor of the stage's root */
         int command;         /* the command's PID as init sees it */
+        int init;            /* its own PID, where there is no PID namespace */
         int ruleset;         /* of Landlock */
         int umask;           /* the caller's */
         bool has_terminal;   /* init makes one and hands it over through the socket; the command takes it */
@@ -165,6 +166,11 @@ long child_mounts_do(struct child_job *job, const struct init_step *step);
 long child_command_start(struct child_job *job);
 long child_terminal_make(struct child_job *job);
 long child_terminal_take(const struct child_job *job);
+/* Where there is no PID namespace: init is told of every orphan of the job; the command dies with init; init ends all of
+ * them and returns when none is left. */
+long child_sweep_prepare(struct child_job *job);
+long child_sweep_die_with_init(const struct child_job *job);
+void child_sweep(struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);
 /* A descriptor (O_PATH) of what stands at an absolute path of any length. Follows no link, also where there is no
  * openat2. */

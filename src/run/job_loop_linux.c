@@ -222,16 +222,13 @@ static int send_to_init(struct job *job, int number)
         return (int)syscall(SYS_pidfd_send_signal, job->pidfd, CHILD_PASS_SIGNAL, &info, 0);
 }
 
-/* With a PID namespace all die with init. Without one init must live to see the command's end: until its exec the
- * command uses memory that is freed after this. */
+/* With a PID namespace all die with init. Without one init must live to end them all: it finds the word when the signal
+ * makes it look. Neither is queued, so a command that fills the queue of its user does not keep it away. */
 void job_kill_tree(struct job *job)
 {
-        if (job->ground.child.namespaces)
-                syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
-        else if (!job->is_launched)
+        if (!job->ground.child.namespaces)
                 child_cancel(&job->child);
-        else
-                send_to_init(job, SIGKILL);
+        syscall(SYS_pidfd_send_signal, job->pidfd, job->ground.child.namespaces ? SIGKILL : SIGCHLD, NULL, 0);
 }
 
 int job_fd(const struct job *job)
