@@ -150,6 +150,8 @@ static int clone_init(struct job *job, abatis_error *err)
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
         if (pid < 0) {
                 job->pidfd = -1;
+                if (!job->ground.child.namespaces)
+                        return error_os(err, (int)-pid, "cannot start the sandbox");
                 return job_explain_refusal((int)-pid, "cannot create the sandbox's namespaces", err);
         }
         return 0;

@@ -68,8 +68,8 @@ static int report_failure(const struct job *job, abatis_error *err)
         error_set(&below, ABATIS_E_SYSTEM, "step '%s'%s%s failed",
                   plan_op_name((enum plan_op)child->failed_plan_op), child->failed_path ? " on " : "",
                   child->failed_path ? child->failed_path : "");
-        /* What a step of the command is refused has nothing to do with namespaces. */
-        if (!child->failed_in_init)
+        /* What a step of the command is refused has nothing to do with namespaces, nor where there are none. */
+        if (!child->failed_in_init || !job->ground.child.namespaces)
                 return error_os(err, child->failed_errno, "%s", what);
         return job_explain_refusal(child->failed_errno, what, err);
 }
