@@ -1,0 +1,221 @@
+"""ends.py: every kind of process tree and every way that a job can end: nobody is left.
+
+Where abatis, or abatis_job_finish(), comes back by itself, nobody may be left at that moment. After SIGKILL of it a second
+is allowed. That the tree was there, and could be found, is seen before each end."""
+import concurrent.futures
+import contextlib
+import itertools
+import os
+import random
+import signal
+import subprocess
+import threading
+
+import lib
+
+KINDS = ["foreground", "daemon", "session", "double_fork", "ignoring", "blocking", "stopped", "in_vfork", "leaderless",
+         "restarting", "chain", "bomb", "subreaper", "undumpable", "traced", "renamed", "closed"]
+SMALLEST = {"foreground": 1, "subreaper": 3, "traced": 3, "in_vfork": 3, "closed": 1, "queueing": 1}
+BEATING = ("chain", "bomb")  # members live too short to be found for certain; a file grows as long as there is one
+SIGNALS = {"term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
+CLI_ENDS = ["exit", "timeout", "term", "int", "hup", "kill"]
+EMBEDDED_ENDS = ["finish", "thread", "kill", "kill_in_thread", "abort", "segv", "exit", "exec"]
+number = itertools.count(1)
+
+
+class Tree:
+    """One job, from its start until nobody of it is left."""
+
+    def __init__(self, identity, kind):
+        self.identity, self.kind = identity, kind
+        self.marker = f"tree{os.getpid()}m{next(number)}"
+        self.command = [f"{lib.PROGRAMS}/kinds", kind, self.marker]
+
+    def file(self, what):
+        return self.identity.path(f"{what}-{self.marker}")
+
+    def make(self, what):
+        with open(self.file(what), "w"):
+            pass
+
+    def stands(self, process):
+        """None when the whole tree is there, or what is wrong."""
+        if not lib.until(lambda: os.path.exists(self.file("ready")) or process.poll() is not None, lib.PATIENCE):
+            return "the tree never stood"
+        if self.kind in BEATING:
+            return None if lib.until(self.beats, 5) else "the control failed: no file grows"
+        least = SMALLEST.get(self.kind, 2)
+        if not lib.until(lambda: len(lib.find(self.marker, "/kinds")) >= least, 5):
+            found = lib.find(self.marker, "/kinds")
+            return f"the control failed: {len(found)} of {least} processes were found: exit {process.poll()}"
+        return None
+
+    def beats(self):
+        if self.kind not in BEATING:
+            return False
+        before = os.stat(self.file("beat")).st_size
+        lib.time.sleep(0.03)
+        return os.stat(self.file("beat")).st_size != before
+
+    def survivors(self, grace):
+        left = lib.find(self.marker)
+        if left and grace:
+            lib.until(lambda: not lib.find(self.marker), grace, 0.01)
+            left = lib.find(self.marker)
+        if left:
+            return f"still alive: {lib.describe(left)}"
+        return "a file still grows" if self.beats() else None
+
+    def clean(self, *more):
+        for pid in lib.find(self.marker):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        for name in [f"{what}-{self.marker}" for what in ("ready", "go", "beat")] + list(more):
+            try:
+                os.unlink(self.identity.path(name))
+            except OSError:
+                pass
+
+
+def wait(process):
+    try:
+        return process.wait(lib.PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return None
+
+
+def expected_code(tree, end):
+    if end == "exit":
+        return {0}
+    if end == "timeout":
+        return {124}
+    if end == "kill":
+        return {-9}
+    # A command that ignores the signal is killed in the end, by SIGTERM's patience; closed pipes have nobody to tell.
+    return {128 + SIGNALS[end], 137}
+
+
+def end_cli(identity, kind, end, flags):
+    tree = Tree(identity, kind)
+    try:
+        timeout = ["--timeout", "1500ms"] if end == "timeout" else []
+        process = identity.run([*flags, *timeout], tree.command)
+        problem = tree.stands(process)
+        if problem:
+            process.kill()
+            process.wait()
+            return problem
+        if end == "exit":
+            tree.make("go")
+        elif end == "kill":
+            process.kill()
+        elif end in SIGNALS:
+            process.send_signal(SIGNALS[end])
+        code = wait(process)
+        if code is None:
+            return "abatis did not come back"
+        problem = tree.survivors(lib.GRACE if end == "kill" else 0)
+        if not problem and code not in expected_code(tree, end):
+            problem = f"abatis ended with {code}"
+        return problem
+    finally:
+        tree.clean()
+
+
+def end_embedded(identity, kind, end, letters=""):
+    tree = Tree(identity, kind)
+    word = f"{tree.marker}host"
+    letters += "b" if identity.name == "none" else "-"
+    # Not among the host program's own arguments: it may live on.
+    process = identity.start([f"{lib.PROGRAMS}/embedder", word, end, letters, *tree.command[:2], tree.marker + "@"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        problem = tree.stands(process)
+        if problem:
+            process.kill()
+            return f"{problem}: {process.stdout.read().decode()}"
+        with open(identity.path(f"act-{word}"), "w"):
+            pass
+        lives = end in ("finish", "thread")
+        said = process.stdout.readline().decode() if lives else ""
+        if lives:
+            problem = tree.survivors(0)
+            if not problem and said != "acted\n":
+                problem = f"it said: {said}"
+        else:
+            wait(process)
+            problem = tree.survivors(lib.GRACE)
+        process.stdin.close()
+        wait(process)
+        left = lib.until(lambda: not lib.find(word), lib.GRACE, 0.01) or lib.describe(lib.find(word))
+        return problem or (None if left is True else f"of the host program: {left}")
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        tree.clean(f"act-{word}")
+
+
+def is_endless(kind, end):
+    """What by design goes on: a command that ignores SIGINT or SIGHUP."""
+    return kind == "ignoring" and end in ("int", "hup")
+
+
+def all_cases(identities):
+    for identity in identities:
+        for kind in KINDS:
+            for end in CLI_ENDS:
+                if is_endless(kind, end):
+                    continue
+                yield f"{kind}_is_gone_after_{end}_as_{identity.name}", end_cli, (identity, kind, end, [])
+                if kind in ("daemon", "ignoring", "stopped", "bomb") or end == "kill":
+                    yield (f"{kind}_on_a_terminal_is_gone_after_{end}_as_{identity.name}", end_cli,
+                           (identity, kind, end, ["--pty"]))
+            for end in EMBEDDED_ENDS:
+                yield f"{kind}_is_gone_after_{end}_of_its_host_program_as_{identity.name}", end_embedded, (identity, kind, end)
+        for end in EMBEDDED_ENDS:
+            for letters, what in ("p", "on_a_terminal"), ("c", "with_captured_output"):
+                yield (f"daemon_{what}_is_gone_after_{end}_of_its_host_program_as_{identity.name}", end_embedded,
+                       (identity, "daemon", end, letters))
+
+
+def main():
+    identities = lib.identities()
+    before = lib.mounts()
+    cases = [case for case in all_cases(identities) if lib.wanted(case[0])]
+    # What takes long by design comes first, so that the others fill the time; of these no two alike stand together.
+    random.Random(1).shuffle(cases)
+    cases.sort(key=lambda case: (not ("ignoring" in case[0] and "term" in case[0]), "timeout" not in case[0]))
+
+    # A crowd of bombs would measure the machine.
+    few, many = threading.Semaphore(2), contextlib.nullcontext()
+
+    def run(case):
+        name, function, arguments = case
+        try:
+            with few if arguments[1] in BEATING else many:
+                lib.report(name, function(*arguments))
+        except Exception as problem:  # a broken test is a failed one
+            lib.report(name, f"{type(problem).__name__}: {problem}")
+
+    with concurrent.futures.ThreadPoolExecutor(24) as pool:
+        list(pool.map(run, cases))
+    # Alone, because it takes from all processes of its user.
+    for identity in identities:
+        for end in ("exit", "timeout", "kill"):
+            name = f"queueing_is_gone_after_{end}_as_{identity.name}"
+            if lib.wanted(name):
+                run((name, end_cli, (identity, "queueing", end, [])))
+    for identity in identities:
+        left = os.listdir(identity.workspace) + identity.left_behind()
+        lib.report(f"nothing_is_left_in_the_directories_of_{identity.name}", ", ".join(left[:9]) or None)
+        identity.done()
+    lib.report("no_mount_is_left", None if lib.mounts() == before else "the mounts have changed")
+    lib.end()
+
+
+main()
