@@ -18,7 +18,8 @@ KINDS = ["foreground", "daemon", "session", "double_fork", "ignoring", "blocking
 SMALLEST = {"foreground": 1, "subreaper": 3, "traced": 3, "in_vfork": 3, "closed": 1, "queueing": 1}
 BEATING = ("chain", "bomb")  # members live too short to be found for certain; a file grows as long as there is one
 SIGNALS = {"term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
-CLI_ENDS = ["exit", "timeout", "term", "int", "hup", "kill"]
+CLI_ENDS = ["exit", "timeout", "term", "int", "hup", "kill", "kill_of_the_group"]
+NESTED_ENDS = ["exit", "timeout", "kill"]
 EMBEDDED_ENDS = ["finish", "thread", "kill", "kill_in_thread", "abort", "segv", "exit", "exec"]
 number = itertools.count(1)
 
@@ -93,7 +94,7 @@ def expected_code(tree, end):
         return {0}
     if end == "timeout":
         return {124}
-    if end == "kill":
+    if end.startswith("kill"):
         return {-9}
     # A command that ignores the signal is killed in the end, by SIGTERM's patience; closed pipes have nobody to tell.
     return {128 + SIGNALS[end], 137}
@@ -103,7 +104,7 @@ def end_cli(identity, kind, end, flags):
     tree = Tree(identity, kind)
     try:
         timeout = ["--timeout", "1500ms"] if end == "timeout" else []
-        process = identity.run([*flags, *timeout], tree.command)
+        process = identity.run([*flags, *timeout], tree.command, start_new_session=True)
         problem = tree.stands(process)
         if problem:
             process.kill()
@@ -113,12 +114,14 @@ def end_cli(identity, kind, end, flags):
             tree.make("go")
         elif end == "kill":
             process.kill()
+        elif end == "kill_of_the_group":
+            os.killpg(process.pid, signal.SIGKILL)  # what timeout(1) and many supervisors do
         elif end in SIGNALS:
             process.send_signal(SIGNALS[end])
         code = wait(process)
         if code is None:
             return "abatis did not come back"
-        problem = tree.survivors(lib.GRACE if end == "kill" else 0)
+        problem = tree.survivors(lib.GRACE if end.startswith("kill") else 0)
         if not problem and code not in expected_code(tree, end):
             problem = f"abatis ended with {code}"
         return problem
@@ -160,13 +163,61 @@ def end_embedded(identity, kind, end, letters=""):
         tree.clean(f"act-{word}")
 
 
+def end_nested(identity, kind, end):
+    """In a sandbox in a sandbox: the inner one has no namespaces and must end its tree while the outer one goes on."""
+    tree = Tree(identity, kind)
+    script = f'"$@"; echo $? >code-{tree.marker}; exec sleep 20'
+    inner = [lib.ABATIS, "run", "--no-audit", "--best-effort", *(["--timeout", "1500ms"] if end == "timeout" else [])]
+    process = identity.run(["--no-audit"], ["sh", "-c", script, "sh", *inner, "--", *tree.command])
+    try:
+        problem = tree.stands(process)
+        if problem:
+            return problem
+        if end == "exit":
+            tree.make("go")
+        elif end == "kill":
+            # The host program of the inner sandbox is the only child of the shell.
+            os.kill(children_of(children_of(children_of(process.pid)[0])[0])[0], signal.SIGKILL)
+        if not lib.until(lambda: os.path.exists(tree.file("code")), lib.PATIENCE):
+            return "the inner abatis did not come back"
+        if end == "kill":
+            lib.until(lambda: not lib.find(tree.marker, "/kinds"), lib.GRACE, 0.01)
+        left = lib.find(tree.marker, "/kinds")
+        if process.poll() is not None:
+            return "the outer abatis was over before"
+        return f"still alive: {lib.describe(left)}" if left else None
+    finally:
+        process.kill()
+        process.wait()
+        lib.until(lambda: not lib.find(tree.marker), lib.GRACE, 0.01)
+        tree.clean(f"code-{tree.marker}")
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
 def is_endless(kind, end):
     """What by design goes on: a command that ignores SIGINT or SIGHUP."""
     return kind == "ignoring" and end in ("int", "hup")
 
 
+def special_cases(identities):
+    """A sandbox in a sandbox, and a /proc that hides: cases for init's own sweep."""
+    for identity in identities:
+        for kind, end in itertools.product(KINDS, NESTED_ENDS if identity.name == "user" else []):
+            yield f"{kind}_in_an_inner_sandbox_is_gone_after_{end}", end_nested, (identity, kind, end)
+    for identity in identities:
+        for kind, end in itertools.product(KINDS, CLI_ENDS if identity.name == "none_behind_hidepid" else []):
+            if not is_endless(kind, end):
+                yield f"{kind}_is_gone_after_{end}_as_{identity.name}", end_cli, (identity, kind, end, [])
+
+
 def all_cases(identities):
     for identity in identities:
+        if identity.name == "none_behind_hidepid":
+            continue
         for kind in KINDS:
             for end in CLI_ENDS:
                 if is_endless(kind, end):
@@ -185,8 +236,10 @@ def all_cases(identities):
 
 def main():
     identities = lib.identities()
+    if os.environ.get("TREE_PRIVATE_MOUNTS") and any(identity.name == "none" for identity in identities):
+        identities.append(lib.Identity("none_behind_hidepid", lib.HIDING))
     before = lib.mounts()
-    cases = [case for case in all_cases(identities) if lib.wanted(case[0])]
+    cases = [case for case in (*all_cases(identities), *special_cases(identities)) if lib.wanted(case[0])]
     # What takes long by design comes first, so that the others fill the time; of these no two alike stand together.
     random.Random(1).shuffle(cases)
     cases.sort(key=lambda case: (not ("ignoring" in case[0] and "term" in case[0]), "timeout" not in case[0]))

@@ -92,11 +92,11 @@ def mounts():
 class Identity:
     """Who starts the job, and with what: `root`, `user`, or `none`: a user without user namespaces."""
 
-    def __init__(self, name):
+    def __init__(self, name, before=()):
         self.name = name
         self.uid = 0 if name == "root" else USER if os.getuid() == 0 else os.getuid()
-        self.prefix = [] if name == "root" else [f"{PROGRAMS}/enter", str(self.uid), name]
-        self.flags = ["--best-effort"] if name == "none" else []
+        self.prefix = [*before] + ([] if name == "root" else [f"{PROGRAMS}/enter", str(self.uid), name.split("_")[0]])
+        self.flags = ["--best-effort"] if name.startswith("none") else []
         self.top = tempfile.mkdtemp(prefix=f"abatis-tree-{name}.", dir="/var/tmp")
         self.workspace, self.tmp, self.home = (f"{self.top}/{part}" for part in ("work", "tmp", "home"))
         self.state = f"{self.top}/state"
@@ -128,6 +128,10 @@ class Identity:
 
     def done(self):
         shutil.rmtree(self.top)
+
+
+# A /proc that shows nobody whom its reader may not look into.
+HIDING = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"', "sh"]
 
 
 def works(identity):
