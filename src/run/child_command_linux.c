@@ -289,6 +289,12 @@ static long set_limit(const struct command_step *step)
         return RAW(SYS_prlimit64, 0, step->resource, &wanted, 0);
 }
 
+/* Not an exit: somebody could take that for one of the program's own, which never ran. */
+static void give_up(void)
+{
+        RAW(SYS_kill, RAW(SYS_getpid), SIGKILL);
+}
+
 static long wait_for_init(struct child_job *job)
 {
         /* Mostly init is some ten microseconds away, and to sleep and be woken takes as long. */
@@ -297,7 +303,7 @@ static long wait_for_init(struct child_job *job)
                         break;
         /* Init has reported already. */
         if (child_wait(job, &job->phase, PHASE_SETUP, false) == PHASE_FAILED)
-                RAW(SYS_exit_group, 125);
+                give_up();
         return job->has_terminal ? child_terminal_take(job) : 0;
 }
 
@@ -344,7 +350,7 @@ static long unblock_signals(void)
 static long execute(struct child_job *job)
 {
         if (child_wait(job, &job->is_let_go, WORD_AWAITED, false) != WORD_GIVEN)
-                RAW(SYS_exit_group, 125);
+                give_up();
         return RAW(SYS_execve, job->program, job->argv, job->envp);
 }
 
@@ -433,7 +439,7 @@ static void run_command(void *argument)
 
         if (lay_ground(job) && child_wait(job, &job->is_planned, WORD_AWAITED, false) == WORD_GIVEN)
                 do_steps(job, job->plan->command_steps, job->plan->command_count);
-        RAW(SYS_exit_group, 125);
+        give_up();
 }
 
 long child_command_start(struct child_job *job)

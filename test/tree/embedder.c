@@ -139,6 +139,26 @@ static void stay(void)
         exit(0);
 }
 
+/* Before the command can have begun, or a little later: it never ends by itself, so no exit code is true. */
+static void finish_at_once(void)
+{
+        for (int i = 0; i < 100; i++) {
+                abatis_result *result = NULL;
+                abatis_error err = { 0, 0, "" };
+
+                start(NULL);
+                if (i % 4 == 3)
+                        nap(1);
+                if (abatis_job_finish(job, &result, &err) < 0)
+                        fail("finish", &err);
+                if (abatis_result_exit_code(result) != -1 || abatis_result_signal(result) != SIGKILL)
+                        printf("round %d: exit code %d, signal %d; ", i, abatis_result_exit_code(result),
+                               abatis_result_signal(result));
+                abatis_result_free(result);
+        }
+        stay();
+}
+
 static void *kill_process(void *unused)
 {
         (void)unused;
@@ -196,6 +216,8 @@ int main(int argc, char **argv)
         }
         before = count_descriptors();
         open_sandbox();
+        if (!strcmp(argv[2], "finish_at_once"))
+                finish_at_once();
         if (!strcmp(argv[2], "thread") || !strcmp(argv[2], "kill_in_thread"))
                 start_in_thread();
         else

@@ -193,6 +193,20 @@ def end_nested(identity, kind, end):
         tree.clean(f"code-{tree.marker}")
 
 
+def finish_at_once(identity, kind):
+    tree = Tree(identity, kind)
+    process = identity.start([f"{lib.PROGRAMS}/embedder", f"{tree.marker}host", "finish_at_once",
+                              "b" if identity.name == "none" else "-", *tree.command[:2], tree.marker + "@"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        said = process.communicate(timeout=lib.PATIENCE)[0].decode()
+        return tree.survivors(0) or (None if said == "acted\n" else said[:300])
+    finally:
+        process.kill()
+        process.wait()
+        tree.clean()
+
+
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         return [int(word) for word in file.read().split()]
@@ -228,6 +242,7 @@ def all_cases(identities):
                            (identity, kind, end, ["--pty"]))
             for end in EMBEDDED_ENDS:
                 yield f"{kind}_is_gone_after_{end}_of_its_host_program_as_{identity.name}", end_embedded, (identity, kind, end)
+        yield f"job_that_is_finished_at_once_did_not_exit_as_{identity.name}", finish_at_once, (identity, "ignoring")
         for end in EMBEDDED_ENDS:
             for letters, what in ("p", "on_a_terminal"), ("c", "with_captured_output"):
                 yield (f"daemon_{what}_is_gone_after_{end}_of_its_host_program_as_{identity.name}", end_embedded,

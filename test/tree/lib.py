@@ -140,14 +140,25 @@ def works(identity):
     return None if process.returncode == 0 else message.strip() or f"exit {process.returncode}"
 
 
+def is_possible(identity):
+    """Whether this machine lets anybody be that; what abatis makes of it is another question."""
+    command = ["unshare", "--user", "true"] if identity.name == "user" else ["true"]
+    with identity.start(["/usr/bin/env", *command]) as process:
+        return process.wait(PATIENCE) == 0
+
+
 def identities():
-    """Each that can run something here; the others are counted as skipped."""
+    """Each that there can be here; the others are counted as skipped."""
     found = []
     for name in ["root", "user", "none"] if os.getuid() == 0 else ["user", "none"]:
         identity = Identity(name)
-        problem = works(identity)
+        possible = is_possible(identity)
+        problem = works(identity) if possible else None
         if problem:
-            skip(f"everything_as_{name}", f"abatis cannot run here: {problem}")
+            report(f"abatis_runs_as_{name}", problem)
+        elif not possible:
+            skip(f"everything_as_{name}", "user namespaces are not allowed")
+        if problem or not possible:
             identity.done()
         else:
             found.append(identity)
