@@ -208,6 +208,8 @@ typedef struct abatis_job_options {
                 sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL, 0, 0, 0, NULL \
         }
 
+/* The job belongs to the process, not to the thread: any thread may go on with it, and the one that started it may end.
+ * When the process ends, however it does, the whole tree of the job ends too, within a second. */
 ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options, abatis_job **out,
                                 abatis_error *err);
 /* The same in two parts, for whoever has no sandbox yet: the first begins what every sandbox needs (namespaces, private

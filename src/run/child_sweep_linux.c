@@ -45,6 +45,7 @@ static const char *read_number(const char *at, const char *end, uint64_t *out)
 {
         uint64_t number = 0;
 
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         while (at < end && *at == ' ')
                 at++;
         if (at == end || *at < '0' || *at > '9')
@@ -168,7 +169,7 @@ static void strike(struct sweeper *sweeper, uint64_t pid)
 static bool reap_all(struct child_job *job)
 {
         long pid;
-        int status;
+        int status = 0;
 
         while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
                 if (pid != job->command)
@@ -203,6 +204,7 @@ static void strike_everybody(struct child_job *job, struct sweeper *sweeper)
                         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
                         if (read_number(entry->name, (const char *)entry + entry->length, &pid))
                                 strike(sweeper, pid);
+                        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
                         at += entry->length;
                 }
                 reap_all(job);
