@@ -82,8 +82,7 @@ def set_off(identity, work, bomb, flags):
             return f"the bomb was over before: {process.returncode}"
         process.kill()
         process.wait()
-        lib.until(lambda: not lib.find(marker), lib.GRACE, 0.01)
-        left = lib.find(marker)
+        left = lib.remaining(marker, lib.GRACE)
         return f"still alive: {lib.describe(left)}" if left else None
     finally:
         process.kill()

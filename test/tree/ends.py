@@ -59,10 +59,7 @@ class Tree:
         return os.stat(self.file("beat")).st_size != before
 
     def survivors(self, grace):
-        left = lib.find(self.marker)
-        if left and grace:
-            lib.until(lambda: not lib.find(self.marker), grace, 0.01)
-            left = lib.find(self.marker)
+        left = lib.remaining(self.marker, grace)
         if left:
             return f"still alive: {lib.describe(left)}"
         return "a file still grows" if self.beats() else None
@@ -154,8 +151,8 @@ def end_embedded(identity, kind, end, letters=""):
             problem = tree.survivors(lib.GRACE)
         process.stdin.close()
         wait(process)
-        left = lib.until(lambda: not lib.find(word), lib.GRACE, 0.01) or lib.describe(lib.find(word))
-        return problem or (None if left is True else f"of the host program: {left}")
+        left = lib.remaining(word, lib.GRACE)
+        return problem or (f"of the host program: {lib.describe(left)}" if left else None)
     finally:
         process.kill()
         process.wait()
@@ -180,16 +177,14 @@ def end_nested(identity, kind, end):
             os.kill(children_of(children_of(children_of(process.pid)[0])[0])[0], signal.SIGKILL)
         if not lib.until(lambda: os.path.exists(tree.file("code")), lib.PATIENCE):
             return "the inner abatis did not come back"
-        if end == "kill":
-            lib.until(lambda: not lib.find(tree.marker, "/kinds"), lib.GRACE, 0.01)
-        left = lib.find(tree.marker, "/kinds")
+        left = lib.remaining(tree.marker, lib.GRACE if end == "kill" else 0, "/kinds")
         if process.poll() is not None:
             return "the outer abatis was over before"
         return f"still alive: {lib.describe(left)}" if left else None
     finally:
         process.kill()
         process.wait()
-        lib.until(lambda: not lib.find(tree.marker), lib.GRACE, 0.01)
+        lib.remaining(tree.marker, lib.GRACE)
         tree.clean(f"code-{tree.marker}")
 
 

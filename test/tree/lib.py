@@ -72,6 +72,20 @@ def until(is_true, seconds, pause=0.003):
     return answer
 
 
+def remaining(word, grace, program=None):
+    """Who is still there when the time is over. A process in the middle of its exec has no arguments for a moment, so
+    that nobody is there is seen twice."""
+    stop = time.monotonic() + grace
+    while True:
+        left = find(word, program)
+        if not left:
+            time.sleep(0.003)
+            left = find(word, program)
+        if not left or time.monotonic() >= stop:
+            return left
+        time.sleep(0.005)
+
+
 def describe(pids):
     texts = []
     for pid in pids[:5]:

@@ -86,10 +86,7 @@ class Round:
             process.stdout.close()
         grace = lib.GRACE if self.victim in ("abatis", "embedder") else 0
         for word in self.marker, self.word:
-            left = lib.find(word)
-            if left and grace:
-                lib.until(lambda: not lib.find(word), grace, 0.01)
-                left = lib.find(word)
+            left = lib.remaining(word, grace)
             if left and not problem:
                 problem = f"still alive: {lib.describe(left)}"
         return problem and f"{self}: {problem}"
