@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 static const char *word, *flags;
+static volatile int *nowhere;
 static abatis_sandbox *sandbox;
 static abatis_job *job;
 static char feed[256 * 1024]; /* more than a pipe takes at once */
@@ -181,7 +182,7 @@ static void act(const char *end, unsigned before)
         } else if (!strcmp(end, "abort")) {
                 abort();
         } else if (!strcmp(end, "segv")) {
-                *(volatile int *)8 = 1;
+                *nowhere = 1;
         } else if (!strcmp(end, "exit")) {
                 exit(0);
         } else if (!strcmp(end, "exec")) {
