@@ -155,6 +155,7 @@ int audit_open(const struct audit_settings *settings, struct audit_log **out, ab
         if (!log)
                 return error_memory(err);
         log->directory = -1;
+        log->user = geteuid();
         log->kept = (struct log_files)LOG_FILES_NONE;
         log->settings = *settings;
         log->settings.path = NULL;
@@ -294,6 +295,7 @@ int audit_append(struct audit_log *log, const struct audit_record *record, abati
                 if (r < 0 && ftruncate(session.files.fd, (off_t)session.state.size) < 0)
                         r = error_os(err, errno, "cannot write the audit log '%s'", log->path);
         }
+        session.files.whole_size = r ? 0 : state.size;
         session_end(&session);
         return r;
 }

@@ -10,10 +10,13 @@
 /* Each -1 while there is none. */
 struct log_files {
         int lock, head, fd; /* owned */
+        dev_t device;       /* of the log */
+        ino_t inode;
+        uint64_t whole_size; /* its size when we left it, behind a newline of ours; 0 is not known */
 };
-#define LOG_FILES_NONE     \
-        {                  \
-                -1, -1, -1 \
+#define LOG_FILES_NONE                           \
+        {                                        \
+                .lock = -1, .head = -1, .fd = -1 \
         }
 
 struct audit_log {
@@ -21,6 +24,7 @@ struct audit_log {
         int directory;                            /* owned */
         char *path, *head_path, *lock_path;       /* owned */
         const char *name, *head_name, *lock_name; /* borrowed from them: within the directory */
+        uid_t user;                               /* whose it must be */
         bool is_taken;                            /* somebody writes with what is kept; an atomic */
         pid_t keeper;                             /* the process that may use it */
         struct log_files kept;                    /* owned */
@@ -28,11 +32,13 @@ struct audit_log {
 
 /* What was opened for the last record is kept for the next one, by whoever comes first: a lock belongs to an opened file,
  * and threads that used the same one would share it. So would a process that was forked; it opens its own. Under the lock
- * it is seen whether the names still lead there: rotation, or somebody else, may have moved or removed them. */
+ * it is seen whether the names still lead there: rotation, or somebody else, may have moved or removed them. A head that
+ * was removed is missed by the next process. */
 struct session {
         struct audit_log *log;  /* borrowed */
         struct log_files files; /* owned */
         bool is_keeper;         /* they go back into the log */
+        pid_t process;
         struct audit_state
                 state;       /* what the next record follows; its size is the file's, fragment included */
         uint64_t torn_bytes; /* of a last line without newline */

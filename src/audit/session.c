@@ -18,11 +18,12 @@ enum { LOCK_MODE = 0200 };
 
 /* ---- the files ------------------------------------------------------------------------------------------ */
 
-static int check_status(const struct stat *status, const char *path, abatis_error *err)
+static int check_status(const struct audit_log *log, const struct stat *status, const char *path,
+                        abatis_error *err)
 {
         if (!S_ISREG(status->st_mode))
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is not a regular file", path);
-        if (status->st_uid != geteuid())
+        if (status->st_uid != log->user)
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' belongs to another user", path);
         if (status->st_mode & (S_IWGRP | S_IWOTH))
                 return error_set(err, ABATIS_E_INVALID,
@@ -30,11 +31,12 @@ static int check_status(const struct stat *status, const char *path, abatis_erro
         return 0;
 }
 
-static int check_file(int fd, const char *path, struct stat *status, abatis_error *err)
+static int check_file(const struct audit_log *log, int fd, const char *path, struct stat *status,
+                      abatis_error *err)
 {
         if (fstat(fd, status) < 0)
                 return error_os(err, errno, "cannot examine the audit log '%s'", path);
-        return check_status(status, path, err);
+        return check_status(log, status, path, err);
 }
 
 static int open_file(const struct audit_log *log, const char *name, const char *path, int flags,
@@ -70,7 +72,7 @@ static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
                 if (!r)
                         r = lock_wait(*fd, LOCK_EX, LOCK_PATIENCE_MS, log->lock_path, err);
                 if (!r)
-                        r = check_file(*fd, log->lock_path, &status, err);
+                        r = check_file(log, *fd, log->lock_path, &status, err);
                 if (!r && (status.st_mode & 07777) != LOCK_MODE && fchmod(*fd, LOCK_MODE) < 0)
                         r = error_os(err, errno, "cannot close '%s' to readers", log->lock_path);
                 if (r < 0 || status.st_nlink)
@@ -82,32 +84,41 @@ static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
 
 static int find_head(const struct audit_log *log, int *fd, abatis_error *err)
 {
-        struct stat status = { 0 };
-        int r = *fd < 0 ? 0 : check_file(*fd, log->head_path, &status, err);
+        struct stat status;
+        int r;
 
-        if (r < 0 || status.st_nlink)
-                return r;
-        close_file(fd);
+        if (*fd >= 0)
+                return 0;
         r = open_file(log, log->head_name, log->head_path, O_RDWR, 0600, fd, err);
-        return r ? r : check_file(*fd, log->head_path, &status, err);
+        return r ? r : check_file(log, *fd, log->head_path, &status, err);
+}
+
+static int open_log_file(const struct audit_log *log, struct log_files *files, struct stat *status,
+                         abatis_error *err)
+{
+        int r;
+
+        close_file(&files->fd);
+        files->whole_size = 0;
+        r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, &files->fd, err);
+        if (!r)
+                r = check_file(log, files->fd, log->path, status, err);
+        files->device = status->st_dev;
+        files->inode = status->st_ino;
+        return r;
 }
 
 /* *size is what the file has. */
-static int find_file(const struct audit_log *log, int *fd, uint64_t *size, abatis_error *err)
+static int find_file(const struct audit_log *log, struct log_files *files, uint64_t *size, abatis_error *err)
 {
-        struct stat status = { 0 }, kept;
-        int r = 0;
+        struct stat status = { 0 };
+        int r;
 
-        if (*fd < 0 || fstat(*fd, &kept) < 0 ||
-            fstatat(log->directory, log->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-            status.st_ino != kept.st_ino || status.st_dev != kept.st_dev) {
-                close_file(fd);
-                r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, fd, err);
-                if (!r && fstat(*fd, &status) < 0)
-                        r = error_os(err, errno, "cannot examine the audit log '%s'", log->path);
-        }
-        if (!r)
-                r = check_status(&status, log->path, err);
+        if (files->fd < 0 || fstatat(log->directory, log->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            status.st_ino != files->inode || status.st_dev != files->device)
+                r = open_log_file(log, files, &status, err);
+        else
+                r = check_status(log, &status, log->path, err);
         *size = (uint64_t)status.st_size;
         return r;
 }
@@ -308,7 +319,8 @@ static int find_end(struct session *session, uint64_t size, abatis_error *err)
                         r = session_write_head(session, state, err);
         }
         /* After a power cut a file may be as long as it should be and hold nothing. */
-        if (!r && size && pread(session->files.fd, &last, 1, (off_t)size - 1) != 1)
+        if (!r && size && size != session->files.whole_size &&
+            pread(session->files.fd, &last, 1, (off_t)size - 1) != 1)
                 r = error_os(err, errno, "cannot read it");
         if (!r && last != '\n')
                 r = find_fragment(session, err);
@@ -324,13 +336,13 @@ static void take_kept(struct session *session)
                 return;
         session->files = log->kept;
         log->kept = (struct log_files)LOG_FILES_NONE;
-        if (log->keeper != getpid())
+        if (log->keeper != session->process)
                 files_close(&session->files);
 }
 
 int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
 {
-        struct session session = { .log = log, .files = LOG_FILES_NONE };
+        struct session session = { .log = log, .files = LOG_FILES_NONE, .process = getpid() };
         struct abatis_error why;
         uint64_t size = 0;
         int r;
@@ -340,7 +352,7 @@ int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
         if (!r)
                 r = find_head(log, &session.files.head, err);
         if (!r)
-                r = find_file(log, &session.files.fd, &size, err);
+                r = find_file(log, &session.files, &size, err);
         if (!r) {
                 r = find_end(&session, size, &why);
                 if (r < 0 && err) {
@@ -369,7 +381,7 @@ void session_end(struct session *session)
                 return;
         }
         log->kept = session->files;
-        log->keeper = getpid();
+        log->keeper = session->process;
         __atomic_clear(&log->is_taken, __ATOMIC_RELEASE);
 }
 
