@@ -18,10 +18,19 @@ struct host_finding {
         const char *name; /* static */
         bool is_available;
         bool is_required; /* without it the default policy is refused */
-        char detail[256];
+        char detail[512];
 };
 
 enum { HOST_MAX_FINDINGS = 24 };
+
+/* A directory of the cgroup v2 hierarchy in which a job can have one of its own. */
+struct host_cgroup {
+        char directory[512];       /* "" when there is none */
+        bool has_memory, has_pids; /* controllers that the job's own can use; its processor time needs none */
+        bool must_enable_memory;   /* these have to be switched on for children first */
+        bool must_enable_pids;
+        char reason[256]; /* why there is none, or not all, and the fix */
+};
 
 struct abatis_host {
         char kernel[65], machine[65];
@@ -30,7 +39,10 @@ struct abatis_host {
         uint32_t landlock_errata;
         bool has_mount_setattr; /* recursive read-only, Linux 5.12 */
         enum host_namespaces namespaces;
-        char namespaces_reason[256]; /* why none, and the fix */
+        char namespaces_reason[512]; /* why none, and the fix */
+        /* What limits of a whole tree can stand on: looked for only where a policy has one, or by the full probe. */
+        struct host_cgroup cgroup;
+        bool has_io_accounting; /* the kernel counts what each process writes */
         unsigned finding_count;
         struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };
