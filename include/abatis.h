@@ -250,7 +250,7 @@ ABATIS_API int abatis_result_signal(const abatis_result *result);    /* 0 when i
 ABATIS_API int abatis_result_timed_out(const abatis_result *result);
 /* 1 when abatis_job_cancel() came before the end, and before the end of the time. */
 ABATIS_API int abatis_result_cancelled(const abatis_result *result);
-/* The key of the limit that ended the command, "limits.timeout" or "limits.file_size"; NULL when none did. */
+/* The key of the limit that ended the command, "limits.timeout" or "limits.memory", say; NULL when none is known to have. */
 ABATIS_API const char *abatis_result_limit(const abatis_result *result);
 ABATIS_API int abatis_result_truncated(const abatis_result *result);
 ABATIS_API double abatis_result_duration_ms(const abatis_result *result);

@@ -318,6 +318,9 @@ static void add_seccomp(struct native *native)
 
         plan_cover(plan, step, CLAUSE_KERNEL, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_TERMINAL, PLAN_NO_INDEX);
+        /* Memory that no process has mapped would not be counted. */
+        if (plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY))
+                plan_cover(plan, step, CLAUSE_LIMIT, LIMIT_MEMORY);
         switch (native->policy->network) {
         case NETWORK_DENY:
         case NETWORK_UNIX_ONLY:
@@ -336,41 +339,6 @@ static void add_seccomp(struct native *native)
         plan_miss(plan, CLAUSE_FORK, PLAN_NO_INDEX, "this version cannot forbid it");
 }
 
-static void add_limits(struct native *native)
-{
-        struct plan *plan = native->plan;
-
-        for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-                if (!native->policy->limits[limit])
-                        continue;
-                switch (limit) {
-                case LIMIT_OPEN_FILES:
-                case LIMIT_FILE_SIZE:
-                        plan_cover(plan, plan_step(plan, PLAN_LIMIT, NULL, limit), CLAUSE_LIMIT, limit);
-                        break;
-                case LIMIT_PROCESSES:
-                        /* The kernel counts a user's processes per user namespace: ours holds just the tree. */
-                        if (native->host->namespaces == NAMESPACES_USER)
-                                plan_cover(plan, plan_step(plan, PLAN_LIMIT, NULL, limit), CLAUSE_LIMIT,
-                                           limit);
-                        else
-                                plan_miss(
-                                        plan, CLAUSE_LIMIT, limit,
-                                        "the kernel does not count root's processes; run as an ordinary user");
-                        break;
-                case LIMIT_MEMORY:
-                case LIMIT_CPU:
-                        plan_miss(plan, CLAUSE_LIMIT, limit,
-                                  "this version cannot limit it for a whole process tree");
-                        break;
-                case LIMIT_TIMEOUT:
-                case LIMIT_OUTPUT:
-                case LIMIT_COUNT:
-                        break;
-                }
-        }
-}
-
 static void add_command_steps(struct native *native)
 {
         struct plan *plan = native->plan;
@@ -382,7 +350,7 @@ static void add_command_steps(struct native *native)
         }
         step = plan_step(plan, PLAN_SESSION, NULL, 0);
         plan_cover(plan, step, CLAUSE_TERMINAL, PLAN_NO_INDEX);
-        add_limits(native);
+        native_add_limits(native);
         step = plan_step(plan, PLAN_PRIVILEGES, NULL, 0);
         plan_cover(plan, step, CLAUSE_PRIVILEGES, PLAN_NO_INDEX);
         add_landlock(native);

@@ -30,6 +30,9 @@ void native_add_libraries(struct native *native);
 void native_add_startables(struct native *native);
 void native_grant_startables(struct native *native);
 
+/* native_limits.c: what holds each limit that the kernel or a count of the tree can hold. */
+void native_add_limits(struct native *native);
+
 /* native_holes.c: a step for each path that is denied or protected in a world that is open around it. */
 void native_add_holes(struct native *native);
 /* What needs no step of its own, because `op` holds it already. */

@@ -34,8 +34,8 @@ const char flags_policy_help[] =
         "  --timeout 30s        then the whole process tree is killed\n"
         "  --max-output 1MiB    of stdout and of stderr; the rest is dropped\n"
         "  --open-files N, --file-size SIZE   each process, each file\n"
-        "  --processes N        the whole tree (not as root)\n"
-        "  --memory SIZE, --cpu 10s           not in this version\n"
+        "  --processes N        the whole tree (as root only with a cgroup)\n"
+        "  --memory SIZE, --cpu 10s, --written SIZE   the whole tree, which is killed when it is over\n"
         "Audit:\n"
         "  --audit-log FILE     where it is written down what was run\n"
         "  --no-audit           nowhere\n";
@@ -69,6 +69,7 @@ static const struct flag {
         { "--processes", "limits.processes", TAKES_POLICY, true },
         { "--open-files", "limits.open_files", TAKES_POLICY, true },
         { "--file-size", "limits.file_size", TAKES_POLICY, true },
+        { "--written", "limits.written", TAKES_POLICY, true },
         { "--cpu", "limits.cpu", TAKES_POLICY, true },
         { "--audit-log", "audit.log", TAKES_POLICY, true },
         { "--no-audit", "audit.log", TAKES_POLICY, false },

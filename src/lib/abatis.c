@@ -91,20 +91,36 @@ static int check_options(const abatis_sandbox_options *options, abatis_error *er
         return 0;
 }
 
+/* What is enough to compile this policy: only limits of a whole tree need files to be read. */
+static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err)
+{
+        static const enum limit of_trees[] = { LIMIT_PROCESSES, LIMIT_MEMORY, LIMIT_CPU, LIMIT_WRITTEN };
+        int r = policy_finish(policy, err); /* the ceiling may add some */
+
+        host_probe_quickly(host);
+        for (size_t i = 0; i < sizeof(of_trees) / sizeof(*of_trees); i++)
+                if (policy->limits[of_trees[i]]) {
+                        host_probe_limits(host);
+                        break;
+                }
+        return r;
+}
+
 int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_sandbox_options *options,
                    abatis_format format, char **out, abatis_error *err)
 {
         abatis_host probed;
-        struct plan *plan;
+        struct plan *plan = NULL;
         int r = check_options(options, err);
 
         if (r < 0)
                 return r;
         if (!host) {
-                host_probe_quickly(&probed);
+                r = probe_for(policy, &probed, err);
                 host = &probed;
         }
-        r = backend_compile(policy, host, options->best_effort, &plan, err);
+        if (!r)
+                r = backend_compile(policy, host, options->best_effort, &plan, err);
         if (r < 0)
                 return r;
         r = plan_print(plan, policy, host, format, out, err);
@@ -141,7 +157,7 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
         if (options->best_effort)
                 r = host_probe_fully(&sandbox->host, err);
         else
-                host_probe_quickly(&sandbox->host);
+                r = probe_for(policy, &sandbox->host, err);
         if (!r)
                 r = recorder_open(&sandbox->recorder, policy, err);
         if (!r)

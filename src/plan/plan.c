@@ -221,6 +221,14 @@ void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const cha
         va_end(arguments);
 }
 
+bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == op && plan->steps[i].value == limit)
+                        return true;
+        return false;
+}
+
 bool plan_is_held(const struct plan *plan, size_t clause)
 {
         if (plan->clauses[clause].reason)

@@ -69,7 +69,9 @@ enum plan_op {
         PLAN_ENTER_ROOT,
         PLAN_PRIVATE_IPC,
         PLAN_SESSION,
-        PLAN_LIMIT, /* value is the enum limit */
+        PLAN_LIMIT, /* of the kernel, for each process; value is the enum limit */
+        PLAN_CGROUP, /* of the kernel, for the whole tree; path is where the job gets a cgroup; value likewise */
+        PLAN_COUNT, /* by the supervisor, for the whole tree; value likewise */
         PLAN_PRIVILEGES,
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
@@ -135,6 +137,8 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
 /* True when this machine can hold the default policy; wants the full probe. */
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);
+/* Whether the plan holds this limit by this op. */
+bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit);
 
 /* print_commands.c: what a list of commands means, file by file; nothing, or NULL, where there is no list. */
 void plan_add_commands_text(struct text *text, const abatis_policy *policy);

@@ -37,7 +37,9 @@ static const struct op_text {
         [PLAN_ENTER_ROOT] = { "enter-root", "pivot_root", "the old root goes out of reach" },
         [PLAN_PRIVATE_IPC] = { "private-ipc", "IPC namespace", "System V and POSIX queues of its own" },
         [PLAN_SESSION] = { "session", "own session without terminal", "a new session and process group" },
-        [PLAN_LIMIT] = { "limit", "rlimit", "a limit of the kernel" },
+        [PLAN_LIMIT] = { "limit", "rlimit", "a limit of the kernel for each process" },
+        [PLAN_CGROUP] = { "cgroup", "cgroup", "a cgroup of its own for the whole tree" },
+        [PLAN_COUNT] = { "count", "count", "the tree is counted, and killed when it is over the limit" },
         [PLAN_PRIVILEGES] = { "privileges", "no capabilities, no_new_privs",
                               "no capability, none to gain, securebits locked" },
         [PLAN_LANDLOCK] = { "landlock", "Landlock", "only granted paths; other processes out of reach" },
@@ -49,6 +51,41 @@ static const struct op_text {
         [PLAN_DEADLINE] = { "deadline", "supervisor", "the whole tree is killed when the time is over" },
         [PLAN_OUTPUT] = { "output", "supervisor", "output over the limit is dropped and counted" },
 };
+
+/* Of the three steps that hold a limit, the mechanism depends on which one: from where the number comes, and how exact
+ * it is. */
+static const struct limit_text {
+        const char *rlimit, *cgroup, *count;
+} limit_texts[LIMIT_COUNT] = {
+        [LIMIT_OPEN_FILES] = { .rlimit = "RLIMIT_NOFILE of each process" },
+        [LIMIT_FILE_SIZE] = { .rlimit = "RLIMIT_FSIZE of each file" },
+        [LIMIT_PROCESSES] = { .rlimit = "RLIMIT_NPROC of the user namespace", .cgroup = "cgroup pids.max" },
+        [LIMIT_MEMORY] = { .rlimit = "RLIMIT_DATA of each process (twice the limit)",
+                           .cgroup = "cgroup memory.max",
+                           .count = "tree counted every 20 to 100 ms (what is mapped, private tmpfs)" },
+        [LIMIT_CPU] = { .rlimit = "RLIMIT_CPU of each process (whole seconds)",
+                        .cgroup = "cgroup cpu.stat, read at least every 100 ms",
+                        .count = "tree counted every 20 to 100 ms (10 ms ticks of each process)" },
+        [LIMIT_WRITTEN] = { .count = "tree counted every 20 to 100 ms (/proc/PID/io)" },
+};
+
+static bool is_of_limit(const struct step *step)
+{
+        return step->op == PLAN_LIMIT || step->op == PLAN_CGROUP || step->op == PLAN_COUNT;
+}
+
+static const char *mechanism_of(const struct step *step)
+{
+        const char *mechanism = NULL;
+
+        if (step->op == PLAN_LIMIT)
+                mechanism = limit_texts[step->value].rlimit;
+        else if (step->op == PLAN_CGROUP)
+                mechanism = limit_texts[step->value].cgroup;
+        else if (step->op == PLAN_COUNT)
+                mechanism = limit_texts[step->value].count;
+        return mechanism ? mechanism : op_texts[step->op].mechanism;
+}
 
 const char *plan_op_name(enum plan_op op)
 {
@@ -70,7 +107,7 @@ static json_t *clause_to_json(const struct plan *plan, size_t index)
 
         for (size_t i = 0; i < plan->step_count; i++)
                 if (is_covered_by(plan, index, i))
-                        json_array_append_new(by, json_string(op_texts[plan->steps[i].op].mechanism));
+                        json_array_append_new(by, json_string(mechanism_of(&plan->steps[i])));
         return json_pack("{s:o, s:b, s:o, s:o}", "clause", json_from_string(clause->name), "enforced",
                          plan_is_held(plan, index), "by", by, "reason", json_from_string(clause->reason));
 }
@@ -88,8 +125,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(steps,
                                       json_pack("{s:s, s:o, s:s, s:s}", "step", op_texts[step->op].name,
                                                 "path", json_from_string(step->path), "mechanism",
-                                                op_texts[step->op].mechanism, "meaning",
-                                                op_texts[step->op].meaning));
+                                                mechanism_of(step), "meaning", op_texts[step->op].meaning));
         }
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
@@ -115,7 +151,7 @@ static void add_held_by(struct text *text, const struct plan *plan, size_t claus
         bool is_first = true;
 
         for (size_t i = 0; i < plan->step_count; i++) {
-                const char *mechanism = op_texts[plan->steps[i].op].mechanism;
+                const char *mechanism = mechanism_of(&plan->steps[i]);
 
                 if (!is_covered_by(plan, clause, i) || !strcmp(mechanism, last))
                         continue;
@@ -155,6 +191,8 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 const char *path = plan->steps[i].path;
 
                 text_addf(&text, "  %2zu %-16s ", i + 1, op->name);
+                if (is_of_limit(&plan->steps[i]))
+                        text_addf(&text, "%s: ", limit_key((enum limit)plan->steps[i].value));
                 text_add_line(&text, path ? path : "");
                 text_addf(&text, "%s%s\n", path ? ": " : "", op->meaning);
         }

@@ -38,6 +38,7 @@ const struct key keys[KEY_COUNT] = {
         [KEY_OPEN_FILES] = { "limits.open_files", TYPE_NUMBER, "Open files of each process." },
         [KEY_CPU] = { "limits.cpu", TYPE_DURATION, "Processor time of the whole tree." },
         [KEY_FILE_SIZE] = { "limits.file_size", TYPE_SIZE, "Size of each file that is written." },
+        [KEY_WRITTEN] = { "limits.written", TYPE_SIZE, "Bytes that the whole tree writes to storage." },
         [KEY_TIMEOUT] = { "limits.timeout", TYPE_DURATION, "Time after which the whole tree is killed." },
         [KEY_OUTPUT] = { "limits.output", TYPE_SIZE, "Bytes kept of stdout and of stderr." },
         [KEY_AUDIT_LOG] = { "audit.log", TYPE_LOG,

@@ -32,6 +32,7 @@ enum key_id {
         KEY_OPEN_FILES,
         KEY_CPU,
         KEY_FILE_SIZE,
+        KEY_WRITTEN,
         KEY_TIMEOUT,
         KEY_OUTPUT,
         KEY_AUDIT_LOG,

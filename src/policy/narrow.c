@@ -184,6 +184,7 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_OPEN_FILES:
         case KEY_CPU:
         case KEY_FILE_SIZE:
+        case KEY_WRITTEN:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
                 is_narrower = is_below_limit(policy, entry);

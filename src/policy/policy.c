@@ -53,6 +53,7 @@ enum key_id limit_key_id(enum limit limit)
                 [LIMIT_PROCESSES] = KEY_PROCESSES,
                 [LIMIT_MEMORY] = KEY_MEMORY,
                 [LIMIT_CPU] = KEY_CPU,
+                [LIMIT_WRITTEN] = KEY_WRITTEN,
         };
 
         return ids[limit];

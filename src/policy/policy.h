@@ -36,6 +36,7 @@ enum limit {
         LIMIT_PROCESSES,  /* the tree */
         LIMIT_MEMORY,     /* bytes, the tree */
         LIMIT_CPU,        /* milliseconds, the tree */
+        LIMIT_WRITTEN,    /* bytes, the tree */
         LIMIT_COUNT
 };
 

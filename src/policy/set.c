@@ -238,6 +238,7 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
         case KEY_OPEN_FILES:
         case KEY_CPU:
         case KEY_FILE_SIZE:
+        case KEY_WRITTEN:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
                 return key_parse_limit(setting->key, setting->value, &policy->limits[key_limit(setting->key)],

@@ -156,6 +156,7 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
         case KEY_OPEN_FILES:
         case KEY_CPU:
         case KEY_FILE_SIZE:
+        case KEY_WRITTEN:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
                 add_quantity(lines, policy, key, policy->limits[key_limit(key)]);

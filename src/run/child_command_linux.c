@@ -274,7 +274,7 @@ static long set_limit(const struct command_step *step)
 {
         struct {
                 uint64_t soft, hard;
-        } wanted = { step->value, step->value }, now = { 0, 0 };
+        } wanted = { step->value, step->hard }, now = { 0, 0 };
         long r = RAW(SYS_prlimit64, 0, step->resource, 0, &now);
 
         if (r < 0)
@@ -445,10 +445,13 @@ static void run_command(void *argument)
 long child_command_start(struct child_job *job)
 {
         struct clone3_arguments arguments = {
-                .flags = CLONE_VM,
+                /* Init stays outside: it has the host program's memory, so if the kernel killed it for want of memory in
+                 * the cgroup, it would kill the host program with it. */
+                .flags = CLONE_VM | (job->has_cgroup ? CLONE3_INTO_CGROUP : 0),
                 .exit_signal = SIGCHLD,
                 .stack = (uintptr_t)job->command_stack - CHILD_STACK_SIZE,
                 .stack_size = CHILD_STACK_SIZE,
+                .cgroup = (uint64_t)job->cgroup,
         };
         long pid = raw_clone(&arguments, run_command, job);
 

@@ -160,20 +160,21 @@ static void pass_signal(const struct child_job *job, int number)
 struct held {
         struct pollfd waits[3]; /* the host program, signals, and mounts, if they are watched */
         int wait_count;
-        long stage;
+        long stage, proc; /* another one twice where there is none */
 };
 
 static void close_others(const struct held *held)
 {
-        long kept[4] = { held->stage }, next = 0;
+        long kept[5] = { held->stage }, next = 0;
         int count = 1;
 
-        for (int i = 0; i < held->wait_count; i++, count++) {
+        for (int i = -1; i < held->wait_count; i++, count++) {
+                long fd = i < 0 ? held->proc : held->waits[i].fd;
                 int j = count;
 
-                for (; j && kept[j - 1] > held->waits[i].fd; j--)
+                for (; j && kept[j - 1] > fd; j--)
                         kept[j] = kept[j - 1];
-                kept[j] = held->waits[i].fd;
+                kept[j] = fd;
         }
         for (int i = 0; i < count; i++) {
                 if (kept[i] > next)
@@ -252,7 +253,8 @@ static void hold(struct child_job *job, long signals)
         const struct timespec soon = { 0, 5 * 1000 * 1000 };
         struct held held = { .waits = { { job->host_pidfd, POLLIN, 0 }, { (int)signals, POLLIN, 0 } },
                              .wait_count = 2,
-                             .stage = job->ground->has_mounts ? job->stage : signals };
+                             .stage = job->ground->has_mounts ? job->stage : signals,
+                             .proc = job->has_proc ? job->proc : signals };
         bool is_missing = false;
 
         /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */

@@ -12,11 +12,12 @@
 enum init_op {
         INIT_MAP_IDS,     /* path is the map of user ids, target that of groups */
         INIT_PRIVATE,     /* no mount event comes in or goes out */
-        INIT_STAGE,       /* tmpfs at path */
+        INIT_STAGE,       /* tmpfs at path; target: its options, or NULL */
         INIT_MAKE_DIR,    /* path, relative to the stage; value: mode */
         INIT_MAKE_FILE,   /* path, relative to the stage; value: mode */
         INIT_MAKE_COPY,   /* path, relative to the stage: a program of `value` bytes at target */
         INIT_MAKE_LINK,   /* path, relative to the stage, to target */
+        INIT_COUNT,       /* a /proc for the supervisor, which hides no process and is mounted nowhere */
         INIT_GRAB,        /* slot: a detached copy of the tree at path; value: mount attributes to add */
         INIT_GRAB_NODE,   /* slot: the same of a device node, if the host has it */
         INIT_GRAB_STAGED, /* slot: the same of path, relative to the stage; value: likewise */
@@ -70,7 +71,7 @@ enum command_op {
 struct command_step {
         enum command_op op;
         unsigned resource;
-        uint64_t value;
+        uint64_t value, hard; /* of a limit: the soft and the hard one */
         unsigned plan_op;
 };
 
@@ -127,11 +128,15 @@ struct child_job {
         int host_pidfd;      /* readable when the host process is gone */
         char *command_stack; /* its end */
         int stage;           /* descriptor of the stage's root */
-        int command;         /* the command's PID as init sees it */
-        int init;            /* its own PID, where there is no PID namespace */
-        int ruleset;         /* of Landlock */
-        int umask;           /* the caller's */
-        bool has_terminal;   /* init makes one and hands it over through the socket; the command takes it */
+        int proc;            /* descriptor of the supervisor's /proc, if has_proc */
+        bool has_proc;
+        int cgroup; /* descriptor of the command's own, if has_cgroup */
+        bool has_cgroup;
+        int command;       /* the command's PID as init sees it */
+        int init;          /* its own PID, where there is no PID namespace */
+        int ruleset;       /* of Landlock */
+        int umask;         /* the caller's */
+        bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
 

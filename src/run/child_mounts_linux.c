@@ -99,13 +99,34 @@ static long map_ids(const struct init_step *step)
 
 static long make_stage(struct child_job *job, const struct init_step *step)
 {
-        long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, 0);
+        long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, step->target);
 
         if (!r)
                 r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
         if (r < 0)
                 return r;
         job->stage = (int)r;
+        return 0;
+}
+
+/* The command's own /proc does not show whom it may not trace. This one is found through a descriptor of init's only,
+ * which is out of the command's reach. */
+static long open_proc(struct child_job *job)
+{
+        const unsigned close_on_exec = 1, create = 6; /* of fsopen and fsmount, of fsconfig */
+        long context = RAW(SYS_fsopen, "proc", close_on_exec), r;
+
+        if (context < 0)
+                return context;
+        r = RAW(SYS_fsconfig, context, create, 0, 0, 0);
+        if (!r)
+                r = RAW(SYS_fsmount, context, close_on_exec,
+                        ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV | ATTR_NOEXEC);
+        RAW(SYS_close, context);
+        if (r < 0)
+                return r;
+        job->proc = (int)r;
+        job->has_proc = true;
         return 0;
 }
 
@@ -283,6 +304,8 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
                 return make_staged(job, step);
         case INIT_MAKE_COPY:
                 return make_copy(job, step);
+        case INIT_COUNT:
+                return open_proc(job);
         case INIT_GRAB:
                 return grab(job, step);
         case INIT_GRAB_NODE:

@@ -151,6 +151,8 @@ struct range {
         enum verdict verdict;
 };
 
+enum { HOMELESS_COUNT = 6 }; /* calls that are refused only where memory is counted */
+
 struct jump {
         unsigned short at; /* the comparison */
         bool if_true;
@@ -432,8 +434,12 @@ static void emit_verdicts(struct builder *builder)
 }
 
 /* Neighbours with the same verdict share a range. */
-static size_t make_ranges(struct range *ranges, bool has_memory_files)
+static size_t make_ranges(struct range *ranges, bool has_memory_files, bool counts_memory)
 {
+        /* Memory that stays when no process has it mapped: files in memory, System V's, pages in a pipe. */
+        static const unsigned short homeless[HOMELESS_COUNT] = { SYS_memfd_create, 447 /* memfd_secret */,
+                                                                 SYS_shmget,       SYS_msgget,
+                                                                 SYS_semget,       SYS_vmsplice };
         unsigned char verdicts[LAST_KNOWN + 2] = { ALLOW };
         size_t count = 0;
 
@@ -441,17 +447,20 @@ static size_t make_ranges(struct range *ranges, bool has_memory_files)
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
         if (!has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
+        for (size_t i = 0; counts_memory && i < HOMELESS_COUNT; i++)
+                verdicts[homeless[i]] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)
                 if (!number || verdicts[number] != verdicts[number - 1])
                         ranges[count++] = (struct range){ number, (enum verdict)verdicts[number] };
         return count;
 }
 
-int filter_build(enum network_mode network, bool has_memory_files, struct filter *filter, abatis_error *err)
+int filter_build(enum network_mode network, bool has_memory_files, bool counts_memory, struct filter *filter,
+                 abatis_error *err)
 {
         struct builder builder;
-        struct range ranges[2 * ENTRY_COUNT + 3];
-        size_t count = make_ranges(ranges, has_memory_files);
+        struct range ranges[2 * (ENTRY_COUNT + HOMELESS_COUNT) + 3];
+        size_t count = make_ranges(ranges, has_memory_files, counts_memory);
 
         /* Not all of it: the list of jumps is long. */
         builder.filter = filter;

@@ -15,7 +15,8 @@ struct filter {
 };
 
 /* Fails only if the program outgrows FILTER_MAX. Files in memory, which no mount and no Landlock rule covers, can be
- * started like any program. */
-int filter_build(enum network_mode network, bool has_memory_files, struct filter *filter, abatis_error *err);
+ * started like any program. Where memory is counted by process, there must be none that belongs to no process. */
+int filter_build(enum network_mode network, bool has_memory_files, bool counts_memory, struct filter *filter,
+                 abatis_error *err);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/program.h"
+#include "run/cgroup_linux.h"
 #include "run/landlock_linux.h"
 #include "run/run.h"
 #include "run/syscall_linux.h"
@@ -301,30 +302,30 @@ static void probe_kernel(abatis_host *host)
                  host->landlock_abi < 6 ? "; below ABI 6 network modes with unix sockets are refused" : "");
 }
 
-/* Where limits for a whole tree could be set: the cgroup this process is in, if its directory can be written. */
-static void probe_cgroup(abatis_host *host)
+void host_probe_limits(abatis_host *host)
 {
-        static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-        struct host_finding *finding = add_finding(host, "cgroup v2", false, false);
-        char line[512], own[512] = "", path[600];
-        FILE *file = fopen("/proc/self/cgroup", "re");
+        cgroup_find(&host->cgroup);
+        host->has_io_accounting = !access("/proc/self/io", R_OK);
+}
 
-        while (file && fgets(line, sizeof(line), file))
-                if (!strncmp(line, "0::", 3))
-                        snprintf(own, sizeof(own), "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
-        if (file)
-                fclose(file);
-        snprintf(finding->detail, sizeof(finding->detail), "no unified hierarchy is mounted");
-        for (size_t i = 0; *own && i < sizeof(roots) / sizeof(*roots); i++) {
-                snprintf(path, sizeof(path), "%s/cgroup.controllers", roots[i]);
-                if (access(path, R_OK) < 0)
-                        continue;
-                snprintf(path, sizeof(path), "%s%s", roots[i], own);
-                finding->is_available = !access(path, W_OK);
-                snprintf(finding->detail, sizeof(finding->detail), "%s %.200s",
-                         finding->is_available ? "delegated:" : "not delegated:", path);
-                return;
-        }
+/* Where limits for a whole tree are set by the kernel; elsewhere the tree is counted. */
+static void find_limits(abatis_host *host)
+{
+        const struct host_cgroup *cgroup = &host->cgroup;
+        struct host_finding *finding;
+
+        host_probe_limits(host);
+        finding = add_finding(host, "cgroup", cgroup->has_memory && cgroup->has_pids, false);
+        if (*cgroup->directory)
+                snprintf(finding->detail, sizeof(finding->detail), "%.120s: processor time%s%s%s%s",
+                         cgroup->directory, cgroup->has_memory ? ", memory" : "",
+                         cgroup->has_pids ? ", processes" : "", *cgroup->reason ? "; " : "", cgroup->reason);
+        else
+                snprintf(finding->detail, sizeof(finding->detail), "%s", cgroup->reason);
+        finding = add_finding(host, "io accounting", host->has_io_accounting, false);
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 host->has_io_accounting ? "/proc/PID/io says what is written"
+                                         : "no /proc/PID/io; fix: a kernel with CONFIG_TASK_IO_ACCOUNTING");
 }
 
 static void probe_bubblewrap(abatis_host *host)
@@ -366,7 +367,7 @@ int host_probe_fully(abatis_host *host, abatis_error *err)
                 return error_memory(err);
         probe_kernel(host);
         probe_namespaces(host);
-        probe_cgroup(host);
+        find_limits(host);
         probe_bubblewrap(host);
         return 0;
 }

@@ -146,6 +146,8 @@ static int clone_init(struct job *job, abatis_error *err)
         pid = RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
         if (pid < 0)
                 return error_os(err, (int)-pid, "cannot hold signals back");
+        job->child.has_cgroup = job->meter.has_cgroup;
+        job->child.cgroup = job->meter.cgroup.directory;
         pid = raw_clone(&arguments, child_init, &job->child);
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
         if (pid < 0) {
@@ -154,6 +156,7 @@ static int clone_init(struct job *job, abatis_error *err)
                         return error_os(err, (int)-pid, "cannot start the sandbox");
                 return job_explain_refusal((int)-pid, "cannot create the sandbox's namespaces", err);
         }
+        job->init = (int)pid;
         return 0;
 }
 
@@ -191,6 +194,7 @@ static void job_free(struct job *job)
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);
+        meter_done(&job->meter);
         stdio_done(&job->stdio);
         terminal_done(&job->terminal);
         feed_done(&job->feed);
@@ -234,6 +238,7 @@ int job_prepare(const abatis_job_options *options, const abatis_host *host, stru
                 -1;
         job->stdio = (struct stdio)STDIO_INIT;
         job->terminal = (struct terminal)TERMINAL_INIT;
+        job->meter = (struct meter)METER_INIT;
         job->stacks = malloc(2 * CHILD_STACK_SIZE + PAGE);
         r = job->stacks ? connect_stdio(job, err) : error_memory(err);
         if (r < 0) {
@@ -245,13 +250,14 @@ int job_prepare(const abatis_job_options *options, const abatis_host *host, stru
         return 0;
 }
 
-/* A plan that was made for less than the ground provides, or a ground that could not be laid. */
+/* A plan that was made for less than the ground provides, a ground that could not be laid, or a cgroup that the command
+ * has to be born in: moved there, it would take its children along only from then on. */
 static int renew_ground(struct job *job, abatis_error *err)
 {
         const abatis_host *host = job->context.resources->host;
         int r = 0;
 
-        if (job->pidfd >= 0 && ground_fits(&job->ground, host))
+        if (job->pidfd >= 0 && ground_fits(&job->ground, host) && !job->meter.has_cgroup)
                 return 0;
         if (job->pidfd >= 0) {
                 job_kill_tree(job);
@@ -301,6 +307,9 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         for (int i = 0; i < 2 && context->wants_digests; i++)
                 stream_digest(&job->streams[i]);
         r = limit_output(job, err);
+        meter_choose(&job->meter, context->plan, context->policy);
+        if (!r)
+                r = meter_open(&job->meter, &context->resources->host->cgroup, err);
         if (!r)
                 r = renew_ground(job, err);
         if (!r)
@@ -309,6 +318,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = prepare_command(job, err);
         if (!r && limits[LIMIT_TIMEOUT])
                 r = job_set_deadline(job, limits[LIMIT_TIMEOUT], err);
+        if (!r)
+                r = job_watch_meter(job, err);
         stdio_close_ends(&job->stdio);
         if (job->terminal.sockets[1] >= 0)
                 close(job->terminal.sockets[1]);
@@ -341,6 +352,8 @@ int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
                 r = job_reap(job, 0, err);
                 job_settle_output(job);
         }
+        if (job->is_launched)
+                meter_conclude(&job->meter);
         if (!r && job->is_launched)
                 r = job_settle(job, out, err);
         else if (!r && out)

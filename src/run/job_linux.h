@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "run/ground_linux.h"
+#include "run/meter_linux.h"
 #include "run/pipe_linux.h"
 #include "run/resources_linux.h"
 #include "run/stdio_linux.h"
@@ -23,6 +24,8 @@ struct job {
         struct stdio stdio;
         int epoll; /* -1 until there is something to wait for */
         int pidfd, timer;
+        int init; /* its PID, as long as it is not reaped */
+        struct meter meter;
         struct terminal terminal;     /* if the command has one; stdout is then what it shows */
         bool is_typing_watched;       /* epoll waits for something to type, */
         bool is_room_watched;         /* for the room to type it; */
@@ -41,6 +44,7 @@ int job_watch_output(struct job *job, int index, int copy, abatis_error *err);
 int job_watch_input(struct job *job, abatis_error *err);
 int job_watch_terminal(struct job *job, abatis_error *err);
 int job_watch_end(struct job *job, abatis_error *err);
+int job_watch_meter(struct job *job, abatis_error *err);
 int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err);
 void job_read_clock(struct timespec *now);
 void job_kill_tree(struct job *job);

@@ -31,6 +31,7 @@ enum source {
         SOURCE_ROOM,     /* there is room to type it */
         SOURCE_PROCESS,
         SOURCE_DEADLINE,
+        SOURCE_METER,
 };
 
 /* ---- what is waited for --------------------------------------------------------------------------------- */
@@ -144,6 +145,13 @@ int job_watch_end(struct job *job, abatis_error *err)
         int r = open_watch(job, err);
 
         return r ? r : watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
+}
+
+int job_watch_meter(struct job *job, abatis_error *err)
+{
+        int r = job->meter.is_timed ? open_watch(job, err) : 0;
+
+        return r || !job->meter.is_timed ? r : watch(job, job->meter.timer, EPOLLIN, SOURCE_METER, err);
 }
 
 /* Lets epoll wait for what typing waits for. */
@@ -333,10 +341,17 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
         case SOURCE_DEADLINE:
                 meet_deadline(job);
                 return 0;
+        case SOURCE_METER:
+                if (!job->is_reaped && meter_look(&job->meter, &job->child, job->init, job->pidfd))
+                        job_kill_tree(job);
+                return 0;
         case SOURCE_PROCESS:
                 r = job_reap(job, WNOHANG, err);
-                if (job->is_reaped)
+                if (job->is_reaped) {
                         epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->pidfd, NULL);
+                        if (job->meter.timer >= 0)
+                                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->meter.timer, NULL);
+                }
                 return r;
         }
         return 0;

@@ -74,17 +74,41 @@ static int report_failure(const struct job *job, abatis_error *err)
         return job_explain_refusal(child->failed_errno, what, err);
 }
 
-/* The limit that ended the command, or NULL. */
-static const char *find_limit(const struct job *job)
+static bool was_ended_by(const struct job *job, int number)
 {
         const struct child_job *child = &job->child;
 
+        return child->has_status && WIFSIGNALED(child->status) && WTERMSIG(child->status) == number;
+}
+
+static bool has_succeeded(const struct job *job)
+{
+        const struct child_job *child = &job->child;
+
+        return child->has_status && WIFEXITED(child->status) && !WEXITSTATUS(child->status);
+}
+
+/* The limit that ended the command, or NULL: only what is known for certain. */
+static const char *find_limit(const struct job *job)
+{
+        const struct meter *meter = &job->meter;
+        const uint64_t *limits = job->context.policy->limits;
+        bool has_exited = job->child.has_status && WIFEXITED(job->child.status);
+
         if (job->has_timed_out)
                 return keys[KEY_TIMEOUT].name;
-        if (child->has_status && WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXFSZ &&
-            job->context.policy->limits[LIMIT_FILE_SIZE])
+        /* It may have come to its end by itself, just before it was killed. */
+        if (meter->hit != LIMIT_COUNT && !has_exited)
+                return limit_key(meter->hit);
+        if (was_ended_by(job, SIGXFSZ) && limits[LIMIT_FILE_SIZE])
                 return keys[KEY_FILE_SIZE].name;
-        return NULL;
+        if (was_ended_by(job, SIGXCPU) && limits[LIMIT_CPU])
+                return keys[KEY_CPU].name;
+        if (has_succeeded(job))
+                return NULL;
+        if (meter->was_out_of_memory)
+                return keys[KEY_MEMORY].name;
+        return meter->was_refused_processes ? keys[KEY_PROCESSES].name : NULL;
 }
 
 int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
@@ -93,6 +117,9 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
 
         if (child->has_failed && !job->has_timed_out && !job->is_cancelled)
                 return report_failure(job, err);
+        if (job->meter.error)
+                return error_os(err, job->meter.error,
+                                "a process of the command could not be counted, so all were ended");
         if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
                 return error_memory(err);
         if (!out)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,23 +361,63 @@ static void finish_proc(struct opener *opener)
                         init_step(opener, INIT_COVER, in_root(opener, view_root_proc_files[i]))->target = "f";
 }
 
+static void set_limit(struct opener *opener, unsigned resource, uint64_t soft, uint64_t hard)
+{
+        struct command_step *step = command_step(opener, COMMAND_LIMIT);
+
+        step->resource = resource;
+        step->value = soft;
+        step->hard = hard;
+}
+
 static void set_limits(struct opener *opener)
 {
+        const uint64_t *limits = opener->policy->limits;
+
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 enum limit limit = (enum limit)opener->plan->steps[i].value;
-                struct command_step *step;
+                uint64_t seconds = (limits[LIMIT_CPU] + 999) / 1000;
 
                 if (opener->plan->steps[i].op != PLAN_LIMIT)
                         continue;
-                step = command_step(opener, COMMAND_LIMIT);
-                step->value = opener->policy->limits[limit];
-                step->resource = limit == LIMIT_OPEN_FILES  ? RLIMIT_NOFILE
-                                 : limit == LIMIT_FILE_SIZE ? RLIMIT_FSIZE
-                                                            : RLIMIT_NPROC;
-                /* Init lives in the same namespace and counts too. */
-                if (limit == LIMIT_PROCESSES)
-                        step->value++;
+                switch (limit) {
+                case LIMIT_OPEN_FILES:
+                        set_limit(opener, RLIMIT_NOFILE, limits[limit], limits[limit]);
+                        break;
+                case LIMIT_FILE_SIZE:
+                        set_limit(opener, RLIMIT_FSIZE, limits[limit], limits[limit]);
+                        break;
+                case LIMIT_PROCESSES:
+                        /* Init lives in the same namespace and counts too. */
+                        set_limit(opener, RLIMIT_NPROC, limits[limit] + 1, limits[limit] + 1);
+                        break;
+                case LIMIT_MEMORY:
+                        /* It is of address space, of which stacks of threads are large and mostly unused: so it only
+                         * keeps one process from taking everything between two looks. */
+                        set_limit(opener, RLIMIT_DATA, 2 * limits[limit], 2 * limits[limit]);
+                        break;
+                case LIMIT_CPU:
+                        set_limit(opener, RLIMIT_CPU, seconds, seconds + 1);
+                        break;
+                case LIMIT_WRITTEN:
+                case LIMIT_TIMEOUT:
+                case LIMIT_OUTPUT:
+                case LIMIT_COUNT:
+                        break;
+                }
         }
+}
+
+/* Files in the private directories are memory, too: no more of it than the limit, and the supervisor counts it. */
+static const char *stage_options(struct opener *opener)
+{
+        uint64_t limit = opener->policy->limits[LIMIT_MEMORY];
+        char options[96];
+
+        if (!plan_limits_by(opener->plan, PLAN_COUNT, LIMIT_MEMORY))
+                return NULL;
+        snprintf(options, sizeof(options), "size=%" PRIu64 ",nr_inodes=%" PRIu64, limit, limit / 1024 + 1024);
+        return keep(opener, options, "");
 }
 
 /* What is left for the command when its filter is loaded. */
@@ -407,6 +448,8 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_NOEXEC:
         case PLAN_LINK:
         case PLAN_LIMIT:
+        case PLAN_CGROUP:
+        case PLAN_COUNT:
         case PLAN_ARGUMENTS:
         case PLAN_ENVIRONMENT:
         case PLAN_DEADLINE:
@@ -448,11 +491,9 @@ static void translate(struct opener *opener, const struct step *step)
                 finish_proc(opener);
                 return;
         case PLAN_PIN:
-                init_step(opener, INIT_BIND, in_root(opener, step->path))->is_kept = true;
-                return;
         case PLAN_PROTECT:
                 child = init_step(opener, INIT_BIND, in_root(opener, step->path));
-                child->value = ATTR_RDONLY;
+                child->value = step->op == PLAN_PROTECT ? ATTR_RDONLY : 0;
                 child->is_kept = true;
                 return;
         case PLAN_HIDE:
@@ -505,7 +546,12 @@ static int make_steps(struct opener *opener, abatis_error *err)
                         opener->root = keep(opener, stage, "/root");
                 opener->noexec = has_op(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;
                 opener->plan_op = PLAN_STAGE;
-                init_step(opener, INIT_STAGE, stage);
+                init_step(opener, INIT_STAGE, stage)->target = stage_options(opener);
+                if (has_op(opener->plan, PLAN_COUNT)) {
+                        opener->plan_op = PLAN_COUNT;
+                        init_step(opener, INIT_COUNT, NULL);
+                        opener->plan_op = PLAN_STAGE;
+                }
                 fill_stage(opener);
                 grab_trees(opener);
                 opener->plan_op = PLAN_READ_ONLY_WORLD;
@@ -540,7 +586,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         if (!r)
                 r = make_steps(&opener, err);
         if (!r)
-                r = filter_build(policy->network, !policy->commands.count, &resources->filter, err);
+                r = filter_build(policy->network, !policy->commands.count,
+                                 plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY), &resources->filter, err);
         if (!r && has_op(plan, PLAN_LANDLOCK))
                 r = grants_make(plan, policy, host, resources, err);
         if (r < 0) {

@@ -9,6 +9,8 @@
 void host_probe_quickly(abatis_host *host);
 /* Tries everything for real, in child processes, and records findings for the doctor. */
 int host_probe_fully(abatis_host *host, abatis_error *err);
+/* Adds, to the quick probe, what limits of a whole tree can stand on. */
+void host_probe_limits(abatis_host *host);
 /* After either probe; harmless when it failed. */
 void host_done(abatis_host *host);
 

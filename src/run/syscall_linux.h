@@ -52,6 +52,7 @@ struct clone3_arguments {
 };
 
 #define CLONE3_CLEAR_SIGHAND 0x100000000ull
+#define CLONE3_INTO_CGROUP 0x200000000ull
 
 /* Makes one of the clone calls; the child calls entry(argument) on its new stack and never returns. */
 static inline long raw_clone_call(long number, long a, long b, long c, void (*entry)(void *), void *argument)
@@ -107,7 +108,8 @@ static inline long raw_clone(struct clone3_arguments *arguments, void (*entry)(v
 {
         long pid = raw_clone_call(435, (long)arguments, sizeof(*arguments), 0, entry, argument);
 
-        if (pid != -ENOSYS)
+        /* A cgroup can be given to the new call only. */
+        if (pid != -ENOSYS || arguments->flags & CLONE3_INTO_CGROUP)
                 return pid;
         return raw_clone_call(SYS_clone, (long)((arguments->flags & UINT32_MAX) | arguments->exit_signal),
                               (long)(arguments->stack + arguments->stack_size), (long)arguments->pidfd, entry,
@@ -121,6 +123,11 @@ static inline long raw_clone(struct clone3_arguments *arguments, void (*entry)(v
 #ifndef SYS_open_tree
 #define SYS_open_tree 428
 #define SYS_move_mount 429
+#endif
+#ifndef SYS_fsopen
+#define SYS_fsopen 430
+#define SYS_fsconfig 431
+#define SYS_fsmount 432
 #endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434

@@ -53,7 +53,7 @@ test_an_unknown_flag_is_refused() {
 test_a_flag_without_its_value_is_refused() {
         local flag
         for flag in --preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net --connect \
-                --bind --unix --command --env --timeout --max-output --open-files --file-size --processes --memory --cpu \
+                --bind --unix --command --env --timeout --max-output --open-files --file-size --written --processes --memory --cpu \
                 --result-fd; do
                 bad 125 "$flag" run "$flag"
         done
@@ -99,7 +99,7 @@ test_bad_durations_are_refused() {
 
 test_bad_sizes_are_refused() {
         local value flag
-        for flag in --max-output --file-size; do
+        for flag in --max-output --file-size --written; do
                 for value in 5x -1 '' 99999999999999GiB 18446744073709551616 9223372036854775808GiB '1 MiB' MiB 0x10 1.5MiB nan; do
                         bad 125 '' run "$flag" "$value" "${MARK[@]}"
                 done
@@ -335,9 +335,6 @@ test_what_cannot_be_enforced_is_refused_by_name_unless_best_effort() {
         refused_by_name network.connect --connect example.org:443
         refused_by_name network.bind --bind 8080
         refused_by_name network.unix --unix /run/some.sock
-        refused_by_name memory --memory 512MiB
-        refused_by_name cpu --cpu 10s
-        if is_root; then refused_by_name processes --processes 50; fi
         refused_by_name "$W/new" --deny "$W/new"
         refused_by_name 'filesystem.deny **/.env' --deny-glob '**/.env'
 }

@@ -502,7 +502,7 @@ test_version_and_help_are_printed_on_stdout() {
         done
         succeeds "$ABATIS" run --help
         for flag in --preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net --env \
-                --timeout --max-output --open-files --file-size --processes --memory --cpu --best-effort --json --result-fd; do
+                --timeout --max-output --open-files --file-size --written --processes --memory --cpu --best-effort --json --result-fd; do
                 grep -q -e "$flag" "$T/out" || fail "run --help does not name $flag"
         done
 }

@@ -59,13 +59,13 @@ test_the_clauses_are_those_that_a_run_reports_as_enforced() {
 }
 
 test_explain_says_what_best_effort_leaves_out() {
-        succeeds "$ABATIS" explain --best-effort --memory 1GiB -- true
-        grep -i 'memory' "$T/out" | grep -qi 'not enforced' || fail "$(grep -i memory "$T/out")"
-        succeeds "$ABATIS" explain --json --best-effort --memory 1GiB -- true
-        json_is "$T/out" '[c["clause"] for c in r["clauses"] if not c["enforced"]] == ["limits.memory"]
+        succeeds "$ABATIS" explain --best-effort --bind 8080 -- true
+        grep 'network.bind' "$T/out" | grep -qi 'not enforced' || fail "$(grep network.bind "$T/out")"
+        succeeds "$ABATIS" explain --json --best-effort --bind 8080 -- true
+        json_is "$T/out" '[c["clause"] for c in r["clauses"] if not c["enforced"]] == ["network.bind 8080"]
                 and all(c["reason"] for c in r["clauses"] if not c["enforced"])'
-        succeeds "$ABATIS" run --json --best-effort --memory 1GiB -- true
-        json_is "$T/out" '"memory" in str(r["not_enforced"]) and "memory" not in str(r["enforced"])'
+        succeeds "$ABATIS" run --json --best-effort --bind 8080 -- true
+        json_is "$T/out" '"bind" in str(r["not_enforced"]) and "bind" not in str(r["enforced"])'
 }
 
 test_a_private_tmp_is_not_claimed_when_it_is_the_workspace() {
@@ -80,7 +80,7 @@ test_a_private_tmp_is_not_claimed_when_it_is_the_workspace() {
 }
 
 test_explain_refuses_what_run_refuses() {
-        exits 125 "$ABATIS" explain --memory 1GiB -- true
+        exits 125 "$ABATIS" explain --bind 8080 -- true
         exits 125 "$ABATIS" explain --deny relative -- true
         exits 125 "$ABATIS" explain --net list -- true
 }

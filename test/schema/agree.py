@@ -92,6 +92,7 @@ RIGHT = {
     "limits.open_files": lambda r: r.choice(COUNTS),
     "limits.cpu": lambda r: r.choice(TIMES),
     "limits.file_size": lambda r: r.choice(SIZES),
+    "limits.written": lambda r: r.choice(SIZES),
     "limits.timeout": lambda r: r.choice(TIMES),
     "limits.output": lambda r: r.choice(SIZES),
 }

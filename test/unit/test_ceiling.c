@@ -356,8 +356,8 @@ static void limits_are_cut_or_refused(void **state)
         static const char *const limits[][3] = {
                 { "memory", "1GiB", "1025MiB" }, { "processes", "9", "10" },
                 { "open_files", "64", "65" },    { "cpu", "60s", "61s" },
-                { "file_size", "1000", "1001" }, { "timeout", "1m", "60001ms" },
-                { "output", "1KiB", "1025" },
+                { "file_size", "1000", "1001" }, { "written", "1K", "1025" },
+                { "timeout", "1m", "60001ms" },  { "output", "1KiB", "1025" },
         };
 
         (void)state;

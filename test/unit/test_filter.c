@@ -128,19 +128,19 @@ static int fill_wanted(void **state)
 
 static struct filter filter;
 
-static void build_with(enum network_mode mode, bool has_memory_files)
+static void build_with(enum network_mode mode, bool has_memory_files, bool counts_memory)
 {
         abatis_error err = { .message = "" };
 
         memset(&filter, 0xee, sizeof(filter));
-        if (filter_build(mode, has_memory_files, &filter, &err) < 0)
+        if (filter_build(mode, has_memory_files, counts_memory, &filter, &err) < 0)
                 fail_msg("%s", err.message);
         assert_true(filter.length > 0 && filter.length <= FILTER_MAX);
 }
 
 static void build(enum network_mode mode)
 {
-        build_with(mode, true);
+        build_with(mode, true, false);
 }
 
 static uint32_t ask_number(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -205,9 +205,9 @@ static void without_files_in_memory_nothing_else_changes(void **state)
                 for (int number = 0; number <= LAST_TRIED; number++) {
                         uint32_t before, after;
 
-                        build_with(modes[i], true);
+                        build_with(modes[i], true, false);
                         before = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
-                        build_with(modes[i], false);
+                        build_with(modes[i], false, false);
                         after = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
                         if (number == memfd) {
                                 assert_int_equal(before, SECCOMP_RET_ALLOW);
@@ -216,6 +216,27 @@ static void without_files_in_memory_nothing_else_changes(void **state)
                                 assert_int_equal(before, after);
                         }
                 }
+}
+
+static void where_memory_is_counted_none_is_without_a_process(void **state)
+{
+        static const char *const names[] = { "memfd_create", "memfd_secret", "shmget",
+                                             "msgget",       "semget",       "vmsplice" };
+        uint32_t before[LAST_TRIED + 1];
+
+        (void)state;
+        build_with(NETWORK_DENY, true, false);
+        for (int number = 0; number <= LAST_TRIED; number++)
+                before[number] = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
+        build_with(NETWORK_DENY, true, true);
+        for (int number = 0; number <= LAST_TRIED; number++) {
+                bool is_refused = false;
+
+                for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+                        is_refused |= number_of(names[i]) == number;
+                assert_int_equal(ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4),
+                                 is_refused ? SECCOMP_RET_ERRNO | ENOSYS : before[number]);
+        }
 }
 
 /* A name in the table that the oracle does not know anywhere is a slip of the pen, and would test nothing. */
@@ -577,6 +598,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_name_in_the_table_exists),
                 cmocka_unit_test(without_files_in_memory_nothing_else_changes),
+                cmocka_unit_test(where_memory_is_counted_none_is_without_a_process),
                 cmocka_unit_test(every_number_gets_what_its_name_deserves),
                 cmocka_unit_test(arguments_do_not_change_a_verdict_that_is_not_about_them),
                 cmocka_unit_test(numbers_beyond_the_known_do_not_exist),

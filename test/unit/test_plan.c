@@ -34,6 +34,7 @@ static abatis_policy *policy_with_everything(void)
         set(policy, "limits.processes", "9");
         set(policy, "limits.memory", "1M");
         set(policy, "limits.cpu", "1s");
+        set(policy, "limits.written", "1G");
         return policy;
 }
 
@@ -95,7 +96,8 @@ static void everything_that_was_promised_is_a_clause(void **state)
                                              "limits.file_size",
                                              "limits.processes",
                                              "limits.memory",
-                                             "limits.cpu" };
+                                             "limits.cpu",
+                                             "limits.written" };
         abatis_policy *policy = policy_with_everything();
         struct plan *plan = plan_new(policy, "test");
         char name[512];
@@ -309,22 +311,39 @@ static int compile_with(const abatis_host *host, const char *preset, const char 
 static void what_this_version_cannot_do_is_refused_by_name(void **state)
 {
         static const char *const cases[][2] = {
-                { "network.mode", "list" }, { "network.connect", "example.org:443" },
-                { "network.bind", "8080" }, { "network.unix", "/run/x" },
-                { "limits.memory", "1M" },  { "limits.cpu", "1s" }
+                { "network.mode", "list" },
+                { "network.connect", "example.org:443" },
+                { "network.bind", "8080" },
+                { "network.unix", "/run/x" },
         };
 
         (void)state;
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
                 const char *key = cases[i][0];
-                char clause[64];
 
                 assert_int_equal(compile_with(&able, "dev", key, cases[i][1]), ABATIS_E_UNENFORCEABLE);
-                snprintf(clause, sizeof(clause), "%s%s", !strncmp(key, "limits", 6) ? "limits." : "",
-                         !strncmp(key, "limits", 6) ? key + 7 : key);
-                if (strncmp(check_text, clause, strlen(clause)) != 0)
-                        fail_msg("'%s' does not start with '%s'", check_text, clause);
+                if (strncmp(check_text, key, strlen(key)) != 0)
+                        fail_msg("'%s' does not start with '%s'", check_text, key);
         }
+}
+
+static void a_limit_of_a_tree_is_refused_where_nothing_holds_it(void **state)
+{
+        abatis_host host = able;
+
+        (void)state;
+        host.has_io_accounting = true;
+        assert_int_equal(compile_with(&host, "dev", "limits.memory", "1G"), 0);
+        assert_int_equal(compile_with(&host, "dev", "limits.cpu", "1s"), 0);
+        assert_int_equal(compile_with(&host, "dev", "limits.written", "1G"), 0);
+        host.has_io_accounting = false;
+        assert_int_equal(compile_with(&host, "dev", "limits.written", "1G"), ABATIS_E_UNENFORCEABLE);
+        host.namespaces = NAMESPACES_ROOT;
+        assert_int_equal(compile_with(&host, "dev", "limits.processes", "9"), ABATIS_E_UNENFORCEABLE);
+        host.cgroup = (struct host_cgroup){ .directory = "/cg", .has_memory = true };
+        assert_int_equal(compile_with(&host, "dev", "limits.processes", "9"), ABATIS_E_UNENFORCEABLE);
+        host.cgroup.has_pids = true;
+        assert_int_equal(compile_with(&host, "dev", "limits.processes", "9"), 0);
 }
 
 /* A clause of the plan, by name. */
@@ -595,6 +614,7 @@ int main(void)
                 POLICY_TEST(a_failed_plan_takes_nothing_more_and_never_passes),
                 cmocka_unit_test(every_step_has_a_name),
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
+                POLICY_TEST(a_limit_of_a_tree_is_refused_where_nothing_holds_it),
                 POLICY_TEST(a_pattern_is_refused_by_name_on_every_machine),
                 POLICY_TEST(nothing_else_counts_on_a_pattern_that_is_not_enforced),
                 POLICY_TEST(a_pattern_is_printed_on_one_line),

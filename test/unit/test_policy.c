@@ -265,6 +265,7 @@ static void each_key_lands_where_it_belongs(void **state)
                 { "limits.file_size", "1K", LIMIT_FILE_SIZE, 1024 },
                 { "limits.processes", "9", LIMIT_PROCESSES, 9 },
                 { "limits.memory", "512MiB", LIMIT_MEMORY, 512ull << 20 },
+                { "limits.written", "2GiB", LIMIT_WRITTEN, 2ull << 30 },
                 { "limits.cpu", "10s", LIMIT_CPU, 10000 },
         };
         abatis_policy *policy = new_policy("dev");

@@ -58,7 +58,7 @@ static const char yaml_text[] =
         "network: {mode: list, connect: ['a:1', 'b:2'], bind: [80], unix: [/s]}\n"
         "process: {fork: false, signals: false, commands: [], check_arguments: true}\n"
         "environment: {pass: [A, B], deny: ['*_K'], set: {A: b, '#x': \"\\u2028\", C: d}}\n"
-        "limits: {memory: 1GiB, processes: 9, open_files: 9, cpu: 9s, file_size: 9K, timeout: 9s, output: 9}\n";
+        "limits: {memory: 1GiB, processes: 9, open_files: 9, cpu: 9s, file_size: 9K, written: 9G, timeout: 9s, output: 9}\n";
 static const char json_text[] =
         "{\"version\": 1, \"extends\": \"dev\", \"filesystem\": {\"read\": [\"all\", {\"path\": \"/a*\"}], \"deny\": []},"
         "\"environment\": {\"set\": {\"A\": \"\\ud83d\\ude00\"}}, \"limits\": {\"timeout\": \"9s\", \"memory\": 1024}}";
