@@ -36,12 +36,12 @@ static uint64_t limit_of(const struct meter *meter, enum limit limit)
         return meter->is_grouped[limit] ? meter->limits[limit] : 0;
 }
 
-static void set_timer(const struct meter *meter, uint64_t microseconds)
+static int set_timer(const struct meter *meter, uint64_t microseconds)
 {
         struct itimerspec when = { .it_value = { (time_t)(microseconds / 1000000),
                                                  (long)(microseconds % 1000000) * 1000 } };
 
-        timerfd_settime(meter->timer, 0, &when, NULL);
+        return timerfd_settime(meter->timer, 0, &when, NULL);
 }
 
 int meter_open(struct meter *meter, const struct host_cgroup *place, abatis_error *err)
@@ -55,9 +55,8 @@ int meter_open(struct meter *meter, const struct host_cgroup *place, abatis_erro
                 return r;
         meter->processors = sysconf(_SC_NPROCESSORS_ONLN);
         meter->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (meter->timer < 0)
+        if (meter->timer < 0 || set_timer(meter, LEAST_MS * 1000) < 0)
                 return error_os(err, errno, "cannot watch the limits");
-        set_timer(meter, LEAST_MS * 1000);
         return 0;
 }
 
@@ -139,6 +138,14 @@ static int look_at_tree(struct meter *meter, const struct child_job *child, int 
         return 0;
 }
 
+/* Nobody would look again: so the tree ends now. */
+static bool look_later(struct meter *meter, uint64_t microseconds)
+{
+        if (set_timer(meter, microseconds) < 0)
+                meter->error = errno;
+        return meter->error;
+}
+
 static bool is_gone(int pidfd)
 {
         struct pollfd wait = { pidfd, POLLIN, 0 };
@@ -156,10 +163,8 @@ bool meter_look(struct meter *meter, const struct child_job *child, int init, in
         if (meter->hit != LIMIT_COUNT || meter->error)
                 return false;
         /* Before that there is nothing to look into, and nothing runs. */
-        if (__atomic_load_n(&child->phase, __ATOMIC_ACQUIRE) != PHASE_READY) {
-                set_timer(meter, LEAST_MS * 1000);
-                return false;
-        }
+        if (__atomic_load_n(&child->phase, __ATOMIC_ACQUIRE) != PHASE_READY)
+                return look_later(meter, LEAST_MS * 1000);
         if (meter->has_tree)
                 r = look_at_tree(meter, child, init, &cpu);
         if (!r && meter->is_grouped[LIMIT_CPU]) {
@@ -177,8 +182,7 @@ bool meter_look(struct meter *meter, const struct child_job *child, int init, in
                 return true;
         meter->idle = cpu == meter->last_cpu ? meter->idle + 1 : 0;
         meter->last_cpu = cpu;
-        set_timer(meter, next_look(meter, cpu, read_clock() - start));
-        return false;
+        return look_later(meter, next_look(meter, cpu, read_clock() - start));
 }
 
 void meter_conclude(struct meter *meter)

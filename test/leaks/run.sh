@@ -32,6 +32,8 @@ leaks_nothing a_failing_command_leaks_nothing 3 "${at[@]}" -- sh -c 'exit 3'
 leaks_nothing captured_output_leaks_nothing 0 "${at[@]}" --json -- seq 20000
 leaks_nothing passed_on_output_leaks_nothing 0 "${at[@]}" --max-output 100 -- seq 20000
 leaks_nothing a_timeout_leaks_nothing 124 "${at[@]}" --timeout 200ms -- sleep 9
+leaks_nothing a_counted_tree_leaks_nothing 0 "${at[@]}" --memory 4GiB --cpu 20s --written 1GiB -- sh -c 'sleep 0.2 & sleep 0.1; wait'
+leaks_nothing a_limit_that_is_reached_leaks_nothing 137 "${at[@]}" --cpu 200ms -- sh -c 'while :; do :; done'
 leaks_nothing a_missing_program_leaks_nothing 127 "${at[@]}" -- ./missing
 leaks_nothing a_program_that_is_none_leaks_nothing 126 "${at[@]}" -- /etc/passwd
 leaks_nothing less_than_was_prepared_leaks_nothing 0 "${at[@]}" --best-effort --net list -- true
