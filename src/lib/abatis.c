@@ -243,21 +243,13 @@ int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *er
                 return error_set(err, ABATIS_E_INVALID, "the job was launched before");
         job->sandbox = sandbox;
         __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
-        r = job_launch(job->job, &context, &below);
-        if (r < 0) {
-                recorder_refuse(&sandbox->recorder, sandbox->policy, &job->options, below.message, NULL);
-                if (err)
-                        *err = below;
-                return r;
-        }
-        /* While the sandbox is built, it is written down what will run in it. */
         r = recording_plan(&job->recording, &sandbox->recorder, sandbox->policy, sandbox->plan->backend,
                            &job->options, err);
-        if (r < 0) {
-                job_take_back(job->job);
+        if (r < 0)
                 return r;
-        }
-        job_let_go(job->job);
+        r = job_launch(job->job, &context, &below);
+        if (r < 0)
+                return refuse(job, &below, err);
         return recording_start(&job->recording, &sandbox->recorder, err);
 }
 

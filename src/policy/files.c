@@ -57,7 +57,6 @@ int usual_log_path(char **out, abatis_error *err)
 {
         const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
         OWN_FREE char *account = NULL;
-        const char *shared = NULL;
         char user[32];
 
         if (base && *base == '/')
@@ -70,11 +69,13 @@ int usual_log_path(char **out, abatis_error *err)
                                 return r;
                         home = is_own_home(account) ? account : NULL;
                 }
-                snprintf(user, sizeof(user), "%u", geteuid());
-                if (!home)
-                        shared = access("/var/tmp", W_OK) ? "/tmp/abatis-" : "/var/tmp/abatis-";
-                *out = home ? text_join(home, "/.local/state/abatis/audit.jsonl", "")
-                            : text_join(shared, user, "/audit.jsonl");
+                if (home)
+                        *out = text_join(home, "/.local/state/abatis/audit.jsonl", "");
+                else {
+                        snprintf(user, sizeof(user), "%u", geteuid());
+                        *out = text_join(access("/var/tmp", W_OK) ? "/tmp/abatis-" : "/var/tmp/abatis-", user,
+                                         "/audit.jsonl");
+                }
         }
         return *out ? 0 : error_memory(err);
 }

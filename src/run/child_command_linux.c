@@ -347,13 +347,6 @@ static long unblock_signals(void)
         return RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
 }
 
-static long execute(struct child_job *job)
-{
-        if (child_wait(job, &job->is_let_go, WORD_AWAITED, false) != WORD_GIVEN)
-                give_up();
-        return RAW(SYS_execve, job->program, job->argv, job->envp);
-}
-
 static long do_step(struct child_job *job, const struct command_step *step)
 {
         long r;
@@ -389,7 +382,7 @@ static long do_step(struct child_job *job, const struct command_step *step)
         case COMMAND_SIGNAL_MASK:
                 return unblock_signals();
         case COMMAND_EXEC:
-                return execute(job);
+                return RAW(SYS_execve, job->program, job->argv, job->envp);
         }
         return -ENOSYS;
 }

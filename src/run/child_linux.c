@@ -72,16 +72,11 @@ void child_give_plan(struct child_job *job)
         child_set(&job->is_planned, WORD_GIVEN);
 }
 
-void child_let_go(struct child_job *job)
-{
-        child_set(&job->is_let_go, WORD_GIVEN);
-}
-
 void child_cancel(struct child_job *job)
 {
         if (__atomic_load_n(&job->is_planned, __ATOMIC_ACQUIRE) == WORD_AWAITED)
                 child_set(&job->is_planned, WORD_CANCELLED);
-        child_set(&job->is_let_go, WORD_CANCELLED);
+        __atomic_store_n(&job->is_called_off, true, __ATOMIC_RELEASE);
 }
 
 /* In a PID namespace the kernel ends the rest of the tree with us; elsewhere we do. */
@@ -284,7 +279,7 @@ static void hold(struct child_job *job, long signals)
                         return;
                 if (RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;
-                if (__atomic_load_n(&job->is_let_go, __ATOMIC_ACQUIRE) == WORD_CANCELLED)
+                if (__atomic_load_n(&job->is_called_off, __ATOMIC_ACQUIRE))
                         return;
                 /* From outside the namespace only: a process inside would have a number. */
                 if (info.ssi_signo == CHILD_PASS_SIGNAL && !info.ssi_pid)

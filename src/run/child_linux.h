@@ -142,10 +142,10 @@ struct child_job {
 
         /* Futexes. */
         int is_planned;   /* by the parent: enum child_word */
-        int is_let_go;    /* by the parent, for the exec: enum child_word */
         int phase;        /* of init: enum child_phase */
         int ground_phase; /* of the command, which lays the ground: enum child_phase */
-        bool has_failed;  /* a step failed; what follows says which */
+        bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
+        bool has_failed;    /* a step failed; what follows says which */
         bool failed_in_init;
         enum command_op failed_op; /* of the command */
         unsigned failed_plan_op;
@@ -159,8 +159,7 @@ struct child_job {
  * wait until the parent sleeps, and the command that init starts is the one to find another processor. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
-void child_let_go(struct child_job *job);
-/* Wherever it waits for the parent, it ends. */
+/* Whether it waits for the plan or runs, it ends. */
 void child_cancel(struct child_job *job);
 
 /* The entry of PID 1; does not return. */

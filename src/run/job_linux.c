@@ -332,17 +332,6 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         return job_watch_end(job, err);
 }
 
-void job_let_go(struct job *job)
-{
-        child_let_go(&job->child);
-}
-
-void job_take_back(struct job *job)
-{
-        child_cancel(&job->child);
-        job->is_launched = false;
-}
-
 int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         int r = 0;

@@ -45,11 +45,8 @@ struct job;
  * already, and the launch follows at once; or NULL. */
 int job_prepare(const abatis_job_options *options, const abatis_host *host, struct job **out,
                 abatis_error *err);
-/* Builds the sandbox, in which the command waits to be let go. A job whose launch failed can only be finished. */
+/* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
-void job_let_go(struct job *job);
-/* Takes the launch back; then it can only be finished. */
-void job_take_back(struct job *job);
 int job_fd(const struct job *job);
 int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);
