@@ -134,6 +134,7 @@ static int open_directory(struct audit_log *log, abatis_error *err)
         }
         if (log->directory < 0 || fstat(log->directory, &status) < 0)
                 return error_os(err, errno, "cannot open the directory of the audit log, '%s'", path);
+        log->is_private = status.st_uid == log->user && !(status.st_mode & (S_IWGRP | S_IWOTH));
         return check_directory(&status, path, err);
 }
 
@@ -306,7 +307,8 @@ int audit_append(struct audit_log *log, const struct audit_record *record, abati
                 if (r < 0 && ftruncate(session.files.fd, (off_t)session.state.size) < 0)
                         r = error_os(err, errno, "cannot write the audit log '%s'", log->path);
         }
-        session.files.whole_size = r ? 0 : state.size;
+        session.files.left = state;
+        session.files.left.seq = r ? 0 : state.seq;
         session_end(&session);
         return r;
 }

@@ -10,9 +10,9 @@
 /* Each -1 while there is none. */
 struct log_files {
         int lock, head, fd; /* owned */
-        dev_t device;       /* of the log */
-        ino_t inode;
-        uint64_t whole_size; /* its size when we left it, behind a newline of ours; 0 is not known */
+        uint32_t device[2]; /* of the log */
+        uint64_t inode;
+        struct audit_state left; /* how we left it, and its size then, behind a newline; seq 0: not known */
 };
 #define LOG_FILES_NONE                           \
         {                                        \
@@ -25,6 +25,7 @@ struct audit_log {
         char *path, *head_path, *lock_path;       /* owned */
         const char *name, *head_name, *lock_name; /* borrowed from them: within the directory */
         uid_t user;                               /* whose it must be */
+        bool is_private;                          /* nobody else can put a file into the directory */
         bool is_taken;                            /* somebody writes with what is kept; an atomic */
         pid_t keeper;                             /* the process that may use it */
         struct log_files kept;                    /* owned */

@@ -13,30 +13,31 @@
 #include "audit/record.h"
 #include "base/error.h"
 #include "base/own.h"
+#include "base/statx.h"
 
 enum { LOCK_MODE = 0200 };
 
 /* ---- the files ------------------------------------------------------------------------------------------ */
 
-static int check_status(const struct audit_log *log, const struct stat *status, const char *path,
-                        abatis_error *err)
+static int check_facts(const struct audit_log *log, const struct file_facts *facts, const char *path,
+                       abatis_error *err)
 {
-        if (!S_ISREG(status->st_mode))
+        if (!S_ISREG(facts->mode))
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' is not a regular file", path);
-        if (status->st_uid != log->user)
+        if (facts->uid != log->user)
                 return error_set(err, ABATIS_E_INVALID, "the audit log '%s' belongs to another user", path);
-        if (status->st_mode & (S_IWGRP | S_IWOTH))
+        if (facts->mode & (S_IWGRP | S_IWOTH))
                 return error_set(err, ABATIS_E_INVALID,
                                  "the audit log '%s' can be written by others; run chmod go-w", path);
         return 0;
 }
 
-static int check_file(const struct audit_log *log, int fd, const char *path, struct stat *status,
+static int check_file(const struct audit_log *log, int fd, const char *path, struct file_facts *facts,
                       abatis_error *err)
 {
-        if (fstat(fd, status) < 0)
+        if (file_examine(fd, "", facts) < 0)
                 return error_os(err, errno, "cannot examine the audit log '%s'", path);
-        return check_status(log, status, path, err);
+        return check_facts(log, facts, path, err);
 }
 
 static int open_file(const struct audit_log *log, const char *name, const char *path, int flags,
@@ -64,7 +65,7 @@ static void close_file(int *fd)
 static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
 {
         for (;;) {
-                struct stat status = { 0 };
+                struct file_facts facts = { 0 };
                 int r = *fd >= 0 ? 0
                                  : open_file(log, log->lock_name, log->lock_path, O_WRONLY, LOCK_MODE, fd,
                                              err);
@@ -72,10 +73,10 @@ static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
                 if (!r)
                         r = lock_wait(*fd, LOCK_EX, LOCK_PATIENCE_MS, log->lock_path, err);
                 if (!r)
-                        r = check_file(log, *fd, log->lock_path, &status, err);
-                if (!r && (status.st_mode & 07777) != LOCK_MODE && fchmod(*fd, LOCK_MODE) < 0)
+                        r = check_file(log, *fd, log->lock_path, &facts, err);
+                if (!r && (facts.mode & 07777) != LOCK_MODE && fchmod(*fd, LOCK_MODE) < 0)
                         r = error_os(err, errno, "cannot close '%s' to readers", log->lock_path);
-                if (r < 0 || status.st_nlink)
+                if (r < 0 || facts.links)
                         return r;
                 /* Somebody has removed it; others lock the next one. */
                 close_file(fd);
@@ -84,42 +85,42 @@ static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
 
 static int find_head(const struct audit_log *log, int *fd, abatis_error *err)
 {
-        struct stat status;
+        struct file_facts facts;
         int r;
 
         if (*fd >= 0)
                 return 0;
         r = open_file(log, log->head_name, log->head_path, O_RDWR, 0600, fd, err);
-        return r ? r : check_file(log, *fd, log->head_path, &status, err);
+        return r || log->is_private ? r : check_file(log, *fd, log->head_path, &facts, err);
 }
 
-static int open_log_file(const struct audit_log *log, struct log_files *files, struct stat *status,
+static int open_log_file(const struct audit_log *log, struct log_files *files, struct file_facts *facts,
                          abatis_error *err)
 {
         int r;
 
         close_file(&files->fd);
-        files->whole_size = 0;
+        files->left.seq = 0;
         r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, &files->fd, err);
         if (!r)
-                r = check_file(log, files->fd, log->path, status, err);
-        files->device = status->st_dev;
-        files->inode = status->st_ino;
+                r = check_file(log, files->fd, log->path, facts, err);
+        memcpy(files->device, facts->device, sizeof(files->device));
+        files->inode = facts->inode;
         return r;
 }
 
 /* *size is what the file has. */
 static int find_file(const struct audit_log *log, struct log_files *files, uint64_t *size, abatis_error *err)
 {
-        struct stat status = { 0 };
+        struct file_facts facts = { 0 };
         int r;
 
-        if (files->fd < 0 || fstatat(log->directory, log->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-            status.st_ino != files->inode || status.st_dev != files->device)
-                r = open_log_file(log, files, &status, err);
+        if (files->fd < 0 || file_examine(log->directory, log->name, &facts) < 0 ||
+            facts.inode != files->inode || memcmp(facts.device, files->device, sizeof(files->device)) != 0)
+                r = open_log_file(log, files, &facts, err);
         else
-                r = check_status(log, &status, log->path, err);
-        *size = (uint64_t)status.st_size;
+                r = check_facts(log, &facts, log->path, err);
+        *size = facts.size;
         return r;
 }
 
@@ -319,12 +320,17 @@ static int find_end(struct session *session, uint64_t size, abatis_error *err)
                         r = session_write_head(session, state, err);
         }
         /* After a power cut a file may be as long as it should be and hold nothing. */
-        if (!r && size && size != session->files.whole_size &&
-            pread(session->files.fd, &last, 1, (off_t)size - 1) != 1)
+        if (!r && size && pread(session->files.fd, &last, 1, (off_t)size - 1) != 1)
                 r = error_os(err, errno, "cannot read it");
         if (!r && last != '\n')
                 r = find_fragment(session, err);
         return r;
+}
+
+/* Whoever writes makes it longer. Then the head says what it said, too. */
+static bool is_as_we_left_it(const struct log_files *files, uint64_t size)
+{
+        return files->left.seq && files->left.size == size;
 }
 
 static void take_kept(struct session *session)
@@ -354,7 +360,10 @@ int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
         if (!r)
                 r = find_file(log, &session.files, &size, err);
         if (!r) {
-                r = find_end(&session, size, &why);
+                if (is_as_we_left_it(&session.files, size))
+                        session.state = session.files.left;
+                else
+                        r = find_end(&session, size, &why);
                 if (r < 0 && err) {
                         error_set(err, r, "the audit log '%s': %s", log->path, why.message);
                         err->os_errno = why.os_errno;

@@ -42,14 +42,28 @@ int state_path(const char *name, char **out, abatis_error *err)
         return xdg_path("XDG_STATE_HOME", "/.local/state", name, out, err);
 }
 
+static const char log_in_home[] = "/.local/state/abatis/audit.jsonl";
+
+/* Whose log can be written has one. Root could write everybody's. */
+static bool has_own_log(const char *home)
+{
+        OWN_FREE char *lock = text_join(home, log_in_home, ".lock");
+
+        return geteuid() && lock && !access(lock, W_OK);
+}
+
 /* That of whoever called sudo or started a service is not, nor is "/nonexistent", nor what everybody may write, nor what a
  * sandbox around this one has made read-only. */
 static bool is_own_home(const char *home)
 {
         struct stat status;
 
-        return home && *home == '/' && home[1] && !stat(home, &status) && S_ISDIR(status.st_mode) &&
-               status.st_uid == geteuid() && (!(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX) &&
+        if (!home || *home != '/' || !home[1])
+                return false;
+        if (has_own_log(home))
+                return true;
+        return !stat(home, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+               (!(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX) &&
                !faccessat(AT_FDCWD, home, W_OK, AT_EACCESS);
 }
 
@@ -58,24 +72,24 @@ int usual_log_path(char **out, abatis_error *err)
         const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
         OWN_FREE char *account = NULL;
         char user[32];
+        int r = 0;
 
-        if (base && *base == '/')
+        if (base && *base == '/') {
                 *out = text_join(base, "/abatis/audit.jsonl", "");
+                return *out ? 0 : error_memory(err);
+        }
+        if (!is_own_home(home)) {
+                r = account_home(&account, err);
+                home = is_own_home(account) ? account : NULL;
+        }
+        if (r < 0)
+                return r;
+        if (home)
+                *out = text_join(home, log_in_home, "");
         else {
-                if (!is_own_home(home)) {
-                        int r = account_home(&account, err);
-
-                        if (r < 0)
-                                return r;
-                        home = is_own_home(account) ? account : NULL;
-                }
-                if (home)
-                        *out = text_join(home, "/.local/state/abatis/audit.jsonl", "");
-                else {
-                        snprintf(user, sizeof(user), "%u", geteuid());
-                        *out = text_join(access("/var/tmp", W_OK) ? "/tmp/abatis-" : "/var/tmp/abatis-", user,
-                                         "/audit.jsonl");
-                }
+                snprintf(user, sizeof(user), "%u", geteuid());
+                *out = text_join(access("/var/tmp", W_OK) ? "/tmp/abatis-" : "/var/tmp/abatis-", user,
+                                 "/audit.jsonl");
         }
         return *out ? 0 : error_memory(err);
 }

@@ -25,6 +25,12 @@ static bool is_writable(const abatis_policy *policy, const char *real)
         return false;
 }
 
+/* Nearly always: one system call. */
+static bool is_closed(const abatis_policy *policy, const char *path)
+{
+        return path_is_clean(path) && !is_writable(policy, path) && path_has_no_link(path);
+}
+
 static int protect(abatis_policy *policy, const char *path, abatis_error *err)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
@@ -32,8 +38,7 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         bool is_open;
         int r;
 
-        /* Nearly always: one system call. */
-        if (path_is_clean(path) && !is_writable(policy, path) && path_has_no_link(path))
+        if (is_closed(policy, path))
                 return 0;
         r = path_resolve(path, NULL, &facts, &below);
         if (r == ABATIS_E_MEMORY || below.os_errno == ENOMEM)
@@ -60,8 +65,9 @@ static int protect_log_file(abatis_policy *policy, const char *log, const char *
         return path ? protect(policy, path, err) : error_memory(err);
 }
 
-/* Where its directory is closed to the command, nearly always, so is all of it. */
-static int protect_log(abatis_policy *policy, abatis_error *err)
+/* Where its directory is closed to the command, nearly always, so is all of it; and `closed`, if there is such a path, was
+ * just seen to be, with every directory on the way. */
+static int protect_log(abatis_policy *policy, const char *closed, abatis_error *err)
 {
         OWN_FREE char *directory = NULL;
         const char *log = policy->audit.log;
@@ -74,7 +80,8 @@ static int protect_log(abatis_policy *policy, abatis_error *err)
         directory = strndup(log, (size_t)(strrchr(log, '/') - log) + (strrchr(log, '/') == log));
         if (!directory)
                 return error_memory(err);
-        if (path_is_clean(directory) && !is_writable(policy, directory) && path_has_no_link(directory))
+        if (closed && path_is_below(closed, directory) ? !is_writable(policy, directory)
+                                                       : is_closed(policy, directory))
                 return 0;
         policy->audit.is_exposed = true;
         r = protect_log_file(policy, log, "", err);
@@ -100,6 +107,7 @@ static int protect_log(abatis_policy *policy, abatis_error *err)
 int itself_protect(abatis_policy *policy, abatis_error *err)
 {
         OWN_FREE char *config = NULL, *trust = NULL;
+        bool is_state_closed;
         int r = 0;
 
         if (policy->program && is_writable(policy, policy->program))
@@ -115,7 +123,10 @@ int itself_protect(abatis_policy *policy, abatis_error *err)
         /* Beside it lie directories that profiles give to commands. */
         if (!r)
                 r = state_path("trust", &trust, err);
-        if (!r && trust)
+        is_state_closed = !r && trust && is_closed(policy, trust);
+        if (!r && trust && !is_state_closed)
                 r = protect(policy, trust, err);
-        return r || policy->audit.is_off ? r : protect_log(policy, err);
+        if (!r && !policy->audit.is_off)
+                r = protect_log(policy, is_state_closed ? trust : NULL, err);
+        return r;
 }
