@@ -140,7 +140,7 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
         for (int i = 0; i < 2; i++) {
                 out->totals[i] = job->streams[i].total;
                 out->are_cut[i] = job->streams[i].is_truncated;
-                if (job->streams[i].is_digested && job->streams[i].chunk)
+                if (job->streams[i].is_digested && job->streams[i].descriptor)
                         sha256_finish(&job->streams[i].digest, out->digests[i]);
                 if (job->streams[i].copy >= 0)
                         continue; /* it was passed on */

@@ -23,7 +23,7 @@ struct listener {
 
 struct stream {
         enum stream_state state;
-        int descriptor;               /* the command's */
+        int descriptor;               /* the command's; 0: nothing was opened */
         int pipe;                     /* owned: our end, or -1 */
         int copy;                     /* borrowed: where the bytes go, or -1 when they are kept */
         struct excerpt kept;          /* all of it, or what comes after the part that is passed on at once */
