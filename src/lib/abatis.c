@@ -248,8 +248,14 @@ int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *er
         if (r < 0)
                 return r;
         r = job_launch(job->job, &context, &below);
-        if (r < 0)
+        if (r < 0 && !job_is_launched(job->job))
                 return refuse(job, &below, err);
+        if (r < 0) {
+                /* It will be ended, and that is written down. */
+                if (err)
+                        *err = below;
+                return r;
+        }
         return recording_start(&job->recording, &sandbox->recorder, err);
 }
 
@@ -300,10 +306,11 @@ void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns)
 }
 
 /* What nobody can look up later is no result: the caller is told, and with it how the command ended. */
-static int record_end(const abatis_job *job, const struct job_outcome *outcome, abatis_error *err)
+static int record_end(const abatis_job *job, const struct job_outcome *outcome, const char *why,
+                      abatis_error *err)
 {
         abatis_error below;
-        int r = recording_finish(&job->recording, &job->sandbox->recorder, outcome, &below);
+        int r = recording_finish(&job->recording, &job->sandbox->recorder, outcome, why, &below);
 
         if (!r)
                 return 0;
@@ -323,10 +330,14 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
         bool is_recorded = *job->recording.id;
         int r = job_finish(job->job, out || is_recorded ? &outcome : NULL, &below);
 
-        if (r < 0)
+        if (r < 0 && is_recorded && outcome.has_run) {
+                record_end(job, &outcome, below.message, NULL);
+                if (err)
+                        *err = below;
+        } else if (r < 0)
                 refuse(job, &below, err);
         else if (is_recorded)
-                r = record_end(job, &outcome, err);
+                r = record_end(job, &outcome, NULL, err);
         if (!r && out && !result)
                 r = error_memory(err);
         if (!r && result) {

@@ -148,27 +148,36 @@ int recording_start(const struct recording *recording, const struct recorder *re
         return *recording->id ? append(recorder, &record, err) : 0;
 }
 
+/* As a list that ends with NULL, owned by the caller; NULL when memory is short. */
+static const char **list_secrets(const struct recording *recording)
+{
+        const char **list = calloc(recording->secrets.count + 1, sizeof(*list));
+
+        for (size_t i = 0; list && i < recording->secrets.count; i++)
+                list[i] = recording->secrets.items[i];
+        return list;
+}
+
 int recording_refuse(const struct recording *recording, const struct recorder *recorder, const char *why,
                      abatis_error *err)
 {
-        OWN_FREE const char **secrets = calloc(recording->secrets.count + 1, sizeof(*secrets));
+        OWN_FREE const char **secrets = list_secrets(recording);
         const struct audit_record record = {
                 .event = AUDIT_REFUSED, .id = recording->id, .error = why, .secrets = secrets
         };
 
         if (!*recording->id)
                 return 0;
-        if (!secrets)
-                return error_memory(err);
-        for (size_t i = 0; i < recording->secrets.count; i++)
-                secrets[i] = recording->secrets.items[i];
-        return append(recorder, &record, err);
+        return secrets ? append(recorder, &record, err) : error_memory(err);
 }
 
 int recording_finish(const struct recording *recording, const struct recorder *recorder,
-                     const struct job_outcome *outcome, abatis_error *err)
+                     const struct job_outcome *outcome, const char *why, abatis_error *err)
 {
+        OWN_FREE const char **secrets = why ? list_secrets(recording) : NULL;
         struct audit_record record = { .event = AUDIT_FINISHED,
+                                       .error = why,
+                                       .secrets = secrets,
                                        .id = recording->id,
                                        .has_ended = true,
                                        .exit_code = outcome->exit_code,
@@ -180,6 +189,8 @@ int recording_finish(const struct recording *recording, const struct recorder *r
 
         if (!*recording->id)
                 return 0;
+        if (why && !secrets)
+                return error_memory(err);
         for (int i = 0; i < 2; i++)
                 if (*outcome->digests[i])
                         record.output[i] = (struct audit_output){ outcome->digests[i], outcome->totals[i],

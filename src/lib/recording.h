@@ -34,8 +34,9 @@ int recording_plan(struct recording *recording, const struct recorder *recorder,
 int recording_start(const struct recording *recording, const struct recorder *recorder, abatis_error *err);
 int recording_refuse(const struct recording *recording, const struct recorder *recorder, const char *why,
                      abatis_error *err);
+/* `why` there is no result, or NULL. */
 int recording_finish(const struct recording *recording, const struct recorder *recorder,
-                     const struct job_outcome *outcome, abatis_error *err);
+                     const struct job_outcome *outcome, const char *why, abatis_error *err);
 void recording_done(struct recording *recording);
 
 #endif

@@ -141,9 +141,9 @@ struct child_job {
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
 
         /* Futexes. */
-        int is_planned;   /* by the parent: enum child_word */
-        int phase;        /* of init: enum child_phase */
-        int ground_phase; /* of the command, which lays the ground: enum child_phase */
+        int is_planned;     /* by the parent: enum child_word */
+        int phase;          /* of init: enum child_phase */
+        int ground_phase;   /* of the command, which lays the ground: enum child_phase */
         bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
         bool has_failed;    /* a step failed; what follows says which */
         bool failed_in_init;

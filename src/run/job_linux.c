@@ -332,9 +332,17 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         return job_watch_end(job, err);
 }
 
+bool job_is_launched(const struct job *job)
+{
+        return job->is_launched;
+}
+
 int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         int r = 0;
+
+        if (out)
+                *out = (struct job_outcome){ .has_run = job->is_launched, .exit_code = -1 };
 
         if (job->pidfd >= 0 && !job->is_reaped) {
                 job_kill_tree(job);

@@ -111,20 +111,20 @@ static const char *find_limit(const struct job *job)
         return meter->was_refused_processes ? keys[KEY_PROCESSES].name : NULL;
 }
 
-int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
+/* What init finds wrong after it was ready, a mask that is lost say, ends a command that has begun. */
+static bool has_never_run(const struct job *job)
 {
         const struct child_job *child = &job->child;
 
-        if (child->has_failed && !job->has_timed_out && !job->is_cancelled)
-                return report_failure(job, err);
-        if (job->meter.error)
-                return error_os(err, job->meter.error,
-                                "a process of the command could not be counted, so all were ended");
-        if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
-                return error_memory(err);
-        if (!out)
-                return 0;
-        *out = (struct job_outcome){ .exit_code = -1,
+        return child->has_failed && (!child->failed_in_init || child->phase != PHASE_READY);
+}
+
+static void describe_end(const struct job *job, struct job_outcome *out)
+{
+        const struct child_job *child = &job->child;
+
+        *out = (struct job_outcome){ .has_run = !has_never_run(job),
+                                     .exit_code = -1,
                                      .has_timed_out = job->has_timed_out,
                                      .is_cancelled = job->is_cancelled,
                                      .is_truncated =
@@ -137,15 +137,32 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 out->signal = WTERMSIG(child->status);
         else
                 out->exit_code = WEXITSTATUS(child->status);
-        for (int i = 0; i < 2; i++) {
-                out->totals[i] = job->streams[i].total;
-                out->are_cut[i] = job->streams[i].is_truncated;
-                if (job->streams[i].is_digested && job->streams[i].descriptor)
-                        sha256_finish(&job->streams[i].digest, out->digests[i]);
-                if (job->streams[i].copy >= 0)
-                        continue; /* it was passed on */
-                out->output[i] = job->streams[i].kept.text;
-                job->streams[i].kept.text = (struct text){ 0 };
-        }
+}
+
+static void take_output(struct stream *stream, struct job_outcome *out, int index)
+{
+        out->totals[index] = stream->total;
+        out->are_cut[index] = stream->is_truncated;
+        if (stream->is_digested && stream->descriptor)
+                sha256_finish(&stream->digest, out->digests[index]);
+        if (stream->copy >= 0)
+                return; /* it was passed on */
+        out->output[index] = stream->kept.text;
+        stream->kept.text = (struct text){ 0 };
+}
+
+int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
+{
+        if (out)
+                describe_end(job, out);
+        if (job->child.has_failed && !job->has_timed_out && !job->is_cancelled)
+                return report_failure(job, err);
+        if (job->meter.error)
+                return error_os(err, job->meter.error,
+                                "a process of the command could not be counted, so all were ended");
+        if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
+                return error_memory(err);
+        for (int i = 0; i < 2 && out; i++)
+                take_output(&job->streams[i], out, i);
         return 0;
 }

@@ -29,6 +29,7 @@ struct job_context {
 };
 
 struct job_outcome {
+        bool has_run;          /* known after a failure, too: the command was started, or may have been */
         int exit_code, signal; /* as in the public result */
         bool has_timed_out, is_cancelled, is_truncated;
         const char *limit; /* static: the key of the limit that ended the command, or NULL */
@@ -47,6 +48,8 @@ int job_prepare(const abatis_job_options *options, const abatis_host *host, stru
                 abatis_error *err);
 /* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
+/* True when the command may run, also if the launch failed after that. */
+bool job_is_launched(const struct job *job);
 int job_fd(const struct job *job);
 int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);

@@ -141,6 +141,8 @@ class Scene:
         did_run, events = os.path.exists(f"{self.workspace}/inside"), self.events()
         if did_run and events[:1] != [("planned", None)]:
             return f"the command ran, and the log says {events}"
+        if did_run and ("refused", None) in events:
+            return f"the command ran, and the log says {events}"
         if not did_run and ("finished", 0) in events:
             return f"the command did not run, and the log says {events}"
         if holds_only:
