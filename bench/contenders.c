@@ -28,6 +28,9 @@
 
 const struct contender plain_spawn = { .name = "posix_spawn" };
 const struct contender run_abatis = { .name = "abatis run", .words = WORDS("{abatis}", "run", "--") };
+/* Nobody else here writes a log; what ours adds has a bar of its own. */
+const struct contender run_unlogged = { .name = "abatis run --no-audit",
+                                        .words = WORDS("{abatis}", "run", "--no-audit", "--") };
 const struct contender bubblewrap = {
         .name = "bubblewrap",
         .words = WORDS(BUBBLEWRAP_POLICY, "--unshare-net"),
@@ -36,6 +39,7 @@ const struct contender bubblewrap = {
 /* Shown for orientation, judged by no bar; one that is not on PATH, or does not work here, is left out. */
 const struct contender extra_contenders[] = {
         { .name = "sh -c", .words = WORDS("sh", "-c") },
+        { .name = "abatis run", .words = WORDS("{abatis}", "run", "--") },
         { .name = "abatis run, git workspace",
           .words = WORDS("{abatis}", "run", "--workspace", "{repository}", "--") },
         { .name = "abatis run, preset strict",

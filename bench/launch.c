@@ -197,7 +197,7 @@ int main(int argc, char **argv)
         snprintf(workspace, sizeof workspace, "%s/workspace", place.dir);
         if (chdir(workspace) < 0)
                 die("cannot enter %s: %s", workspace, strerror(errno));
-        if (!group_add(&group, &place, &plain_spawn) || !group_add(&group, &place, &run_abatis))
+        if (!group_add(&group, &place, &plain_spawn) || !group_add(&group, &place, &run_unlogged))
                 die("cannot find %s", place.abatis);
         if (!group_add(&group, &place, &bubblewrap))
                 die("bubblewrap is not on PATH: install the package bubblewrap");
