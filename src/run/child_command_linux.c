@@ -167,14 +167,6 @@ static long allow_entry(long ruleset, long directory, const char *name, uint64_t
         return r;
 }
 
-struct directory_entry {
-        uint64_t inode;
-        int64_t offset;
-        unsigned short length;
-        unsigned char type;
-        char name[];
-};
-
 /* Apart, so that its buffer is not part of every other frame: each page of a stack that is touched costs. */
 static __attribute__((noinline)) long allow_entries(long ruleset, long place, const struct child_rule *rule)
 {

@@ -180,14 +180,6 @@ static bool reap_all(struct child_job *job)
         return pid != -ECHILD;
 }
 
-struct directory_entry {
-        uint64_t inode;
-        int64_t offset;
-        unsigned short length;
-        unsigned char type;
-        char name[];
-};
-
 /* The dead are taken away on the way: each would make the next pass longer, and in a longer pass more of them die. */
 static void strike_everybody(struct child_job *job, struct sweeper *sweeper)
 {

@@ -46,6 +46,15 @@ static inline long raw_syscall(long number, long a, long b, long c, long d, long
         raw_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define RAW(...) RAW_ARGUMENTS(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 
+/* As getdents64 gives it. */
+struct directory_entry {
+        uint64_t inode;
+        int64_t offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+};
+
 struct clone3_arguments {
         uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
                 set_tid_size, cgroup;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "run/syscall_linux.h"
 
 enum {
         FLAG_NOT_EXECUTED = 0x40, /* PF_FORKNOEXEC */
@@ -164,14 +165,6 @@ static ssize_t read_of(const struct tree *tree, unsigned pid, const char *name, 
         out[length] = '\0';
         return length ? length : -ESRCH;
 }
-
-struct directory_entry {
-        uint64_t inode;
-        int64_t offset;
-        unsigned short length;
-        unsigned char type;
-        char name[];
-};
 
 /* Of a process whose first thread has ended, the kernel says nothing at its own path: any other thread will do. */
 static void look_at_threads(const struct tree *tree, struct tree_process *process)
