@@ -2,7 +2,7 @@
  *
  * Up to the first NUL the input is the head, what follows is the log.
  *
- * links: src/audit/*.c src/base/json.c src/base/sha256*.c
+ * links: src/audit/*.c src/base/json.c src/base/json_text.c src/base/sha256*.c
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,15 +16,14 @@
 
 #include "audit/audit.h"
 #include "audit/read.h"
+#include "base/error.h"
 #include "policy/compose.h"
 
 /* What the log wants of other folders, which would bring the whole policy with them. */
-int state_path(const char *name, char **out, abatis_error *err)
+int usual_log_path(char **out, abatis_error *err)
 {
-        (void)name;
-        (void)err;
-        *out = NULL;
-        return 0;
+        (void)out;
+        return error_set(err, ABATIS_E_INVALID, "no log but the one that is given");
 }
 
 int make_directories(char *path, bool with_last, abatis_error *err)
