@@ -260,7 +260,9 @@ static void hold(struct child_job *job, long signals)
                         held.waits[held.wait_count++] = (struct pollfd){ (int)mounts, POLLPRI, 0 };
         }
         close_others(&held);
-        for (;;) {
+        /* The signal that comes with the word is lost if it came before our first instruction: the kernel drops it when we
+         * say what to do about such signals. So the word is looked at first. */
+        while (!__atomic_load_n(&job->is_called_off, __ATOMIC_ACQUIRE)) {
                 struct signalfd_siginfo info;
 
                 if (RAW(SYS_ppoll, held.waits, held.wait_count, is_missing ? &soon : 0, 0, 0) < 0)
@@ -279,8 +281,6 @@ static void hold(struct child_job *job, long signals)
                         return;
                 if (RAW(SYS_read, signals, &info, sizeof(info)) != sizeof(info))
                         continue;
-                if (__atomic_load_n(&job->is_called_off, __ATOMIC_ACQUIRE))
-                        return;
                 /* From outside the namespace only: a process inside would have a number. */
                 if (info.ssi_signo == CHILD_PASS_SIGNAL && !info.ssi_pid)
                         pass_signal(job, info.ssi_int);

@@ -154,7 +154,8 @@ class Scene:
         if code < 0:
             return f"it died of signal {-code}: {err[:200]!r}"
         ran = DONE in out
-        said = [line for line in err.splitlines() if line.startswith("abatis: ")]
+        # The command may have been ended in the middle of a line of its own.
+        said = [line for line in err.splitlines() if "abatis: " in line]
         if code == 0 and not ran:
             return f"exit code 0, but the command did not run: {err[:200]!r}"
         if not ran and len(said) != 1:
