@@ -39,7 +39,8 @@ enum {
         ABATIS_E_SYSTEM = -3,         /* the operating system refused; os_errno says why */
         ABATIS_E_NOT_FOUND = -4,      /* the program does not exist */
         ABATIS_E_NOT_EXECUTABLE = -5, /* the program exists and cannot be executed, or not by this policy */
-        ABATIS_E_MEMORY = -6          /* out of memory */
+        ABATIS_E_MEMORY = -6,         /* out of memory */
+        ABATIS_E_NO_RESULT = -7 /* the command ran, and how it ended could not be found out or written down */
 };
 
 typedef struct abatis_error {
@@ -235,7 +236,7 @@ ABATIS_API void abatis_job_cancel(abatis_job *job);
 ABATIS_API void abatis_job_resize(abatis_job *job, unsigned rows, unsigned columns);
 /* Kills what is still running, frees the job, gives the result. With out == NULL the result is dropped.
  * Fails with ABATIS_E_NOT_FOUND, _NOT_EXECUTABLE or _SYSTEM when the command never started, with _INVALID when it
- * was never launched, and with _SYSTEM when its end could not be written down. */
+ * was never launched, and with _NO_RESULT when it ran and its end could not be found out or written down. */
 ABATIS_API int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err);
 
 /* Start, advance until done, finish. */
@@ -272,7 +273,7 @@ ABATIS_API int abatis_result_write(const abatis_result *result,
 
 /* Every launch of a job is written down, unless the policy says `audit: off`: before the command starts, or it does not;
  * when it was let go; when it ended or could not be started after all. abatis_job_launch() and abatis_job_finish() fail
- * with ABATIS_E_SYSTEM when that cannot be done. docs/AUDIT.md has the format. */
+ * when that cannot be done. docs/AUDIT.md has the format. */
 
 /* Writes down a command that was not run, because abatis_sandbox_open() or the caller himself refused it. Of the options,
  * argv, envp, cwd and context count. Does nothing where the policy has no log. */

@@ -60,8 +60,6 @@ struct audit_log;
 
 /* Makes the directory (0700) where it is missing, and refuses one in which everybody may rename. */
 int audit_open(const struct audit_settings *settings, struct audit_log **out, abatis_error *err);
-/* Makes the files where there are none yet, and then says so. Who wants to protect them needs something to protect. */
-int audit_make_files(struct audit_log *log, bool *are_new, abatis_error *err);
 void audit_close(struct audit_log *log);
 
 /* Makes the files (0600) where they are missing; refuses those that are links, not regular, of another user, or writable

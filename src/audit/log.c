@@ -196,20 +196,6 @@ void audit_close(struct audit_log *log)
         free(log);
 }
 
-int audit_make_files(struct audit_log *log, bool *are_new, abatis_error *err)
-{
-        struct session session;
-        int r;
-
-        *are_new = faccessat(log->directory, log->lock_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-        if (!*are_new)
-                return 0;
-        r = session_begin(log, &session, err);
-        if (!r)
-                session_end(&session);
-        return r;
-}
-
 /* ---- appending ------------------------------------------------------------------------------------------ */
 
 static int64_t now(void)
@@ -228,8 +214,8 @@ static void follow(struct audit_state *state, const struct text *lines, size_t s
         sha256_text(lines->data + start, lines->length - start, state->hash);
 }
 
-static int build(const struct session *session, const struct audit_record *record, struct audit_state *state,
-                 struct text *lines, abatis_error *err)
+static int build(const struct session *session, enum audit_event event, const struct text *members,
+                 struct audit_state *state, struct text *lines, abatis_error *err)
 {
         struct record_place place = { 0, state->hash, now() };
         const struct record_repair repair = { session->torn_bytes, session->torn_sha256, session->lost_head };
@@ -249,7 +235,7 @@ static int build(const struct session *session, const struct audit_record *recor
         }
         start = lines->length;
         place.seq = state->seq + 1;
-        record_add(record, &place, lines);
+        record_add(event, members, &place, lines);
         if (lines->has_failed)
                 return error_memory(err);
         if (lines->length - start > AUDIT_LINE_MAX)
@@ -284,15 +270,20 @@ static int write_lines(const struct audit_log *log, const struct session *sessio
 
 int audit_append(struct audit_log *log, const struct audit_record *record, abatis_error *err)
 {
-        OWN_TEXT struct text lines = { 0 };
+        OWN_TEXT struct text lines = { 0 }, members = { 0 };
         struct session session;
         struct audit_state state;
-        int r = session_begin(log, &session, err);
+        int r;
 
+        /* Before others have to wait: secrets are looked for in all of it. */
+        record_describe(record, &members);
+        if (members.has_failed)
+                return error_memory(err);
+        r = session_begin(log, &session, err);
         if (r < 0)
                 return r;
         state = session.state;
-        r = build(&session, record, &state, &lines, err);
+        r = build(&session, record->event, &members, &state, &lines, err);
         if (!r && session.state.size && !session.torn_bytes &&
             session.state.size + lines.length > log->settings.max_size) {
                 r = session_rotate(&session, err);

@@ -35,11 +35,12 @@ static size_t cover(const char *string, size_t length, size_t end, const char *c
                 has_grown = false;
                 for (size_t i = 0; secrets[i]; i++)
                         while (next[i] < length && next[i] <= end) {
-                                size_t past = next[i] + strlen(secrets[i]);
+                                size_t secret_length = strlen(secrets[i]), past = next[i] + secret_length;
 
                                 if (past > end)
                                         end = past;
-                                next[i] = find(string, length, next[i] + 1, secrets[i]);
+                                /* One that begins before that ends in what is covered. */
+                                next[i] = find(string, length, end - secret_length + 1, secrets[i]);
                                 has_grown = true;
                         }
         }

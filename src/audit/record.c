@@ -221,12 +221,18 @@ static const char *event_name(enum audit_event event)
         return "unknown";
 }
 
-void record_add(const struct audit_record *record, const struct record_place *place, struct text *out)
+void record_add(enum audit_event event, const struct text *members, const struct record_place *place,
+                struct text *out)
+{
+        add_place(out, place, event_name(event));
+        text_add_bytes(out, members->data, members->length);
+}
+
+void record_describe(const struct audit_record *record, struct text *out)
 {
         struct builder builder = { .out = out, .secrets = record->secrets };
         struct builder plain = { .out = out };
 
-        add_place(out, place, event_name(record->event));
         add_string(&plain, "id", record->id, NAME_MAX_BYTES);
         add_string(&plain, "policy", record->policy, NAME_MAX_BYTES);
         add_list(&builder, "argv", record->argv, ARGV_MAX);

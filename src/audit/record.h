@@ -26,8 +26,12 @@ struct record_repair {
         const char *head; /* "missing", "damaged", or NULL when it was right */
 };
 
-/* One line without its newline. After a failure the text is marked, and nothing of a secret is in it. */
-void record_add(const struct audit_record *record, const struct record_place *place, struct text *out);
+/* What a record says wherever it stands: the rest of its line behind the event. After a failure the text is marked, and
+ * nothing of a secret is in it. */
+void record_describe(const struct audit_record *record, struct text *out);
+/* One line without its newline. */
+void record_add(enum audit_event event, const struct text *members, const struct record_place *place,
+                struct text *out);
 void record_add_repair(const struct record_repair *repair, const struct record_place *place,
                        struct text *out);
 

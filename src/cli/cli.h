@@ -7,7 +7,13 @@
 
 #include "abatis.h"
 
-enum { EXIT_TIMED_OUT = 124, EXIT_REFUSED = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+enum {
+        EXIT_NO_RESULT = 123,
+        EXIT_TIMED_OUT = 124,
+        EXIT_REFUSED = 125,
+        EXIT_NOT_EXECUTABLE = 126,
+        EXIT_NOT_FOUND = 127
+};
 
 /* Which flags a verb takes besides those of the policy. */
 enum verb_flags {

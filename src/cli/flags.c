@@ -121,6 +121,8 @@ int fail(const abatis_error *err)
                 return EXIT_NOT_FOUND;
         case ABATIS_E_NOT_EXECUTABLE:
                 return EXIT_NOT_EXECUTABLE;
+        case ABATIS_E_NO_RESULT:
+                return EXIT_NO_RESULT;
         }
         return EXIT_REFUSED;
 }

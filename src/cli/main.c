@@ -30,7 +30,7 @@ static int print_help(void)
         printf("Usage: abatis VERB [FLAGS] [--] ...\n\n");
         for (size_t i = 0; i < VERB_COUNT; i++)
                 printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
-        printf("\n'abatis VERB --help' says more. Exit codes: 124 timed out, 125 refused and nothing ran,\n"
+        printf("\n'abatis VERB --help' says more. Exit codes: 123 no result, 124 timed out, 125 refused and nothing ran,\n"
                "126 not executable, 127 not found, 128+n killed by signal n, else the command's own.\n");
         return 0;
 }

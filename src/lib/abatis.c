@@ -314,9 +314,10 @@ static int record_end(const abatis_job *job, const struct job_outcome *outcome, 
 
         if (!r)
                 return 0;
-        error_set(err, r, "the command ended with %s %d, and that was not written down: %s",
-                  outcome->signal ? "signal" : "exit code",
-                  outcome->signal ? outcome->signal : outcome->exit_code, below.message);
+        r = error_set(err, ABATIS_E_NO_RESULT,
+                      "the command ended with %s %d, and that was not written down: %s",
+                      outcome->signal ? "signal" : "exit code",
+                      outcome->signal ? outcome->signal : outcome->exit_code, below.message);
         if (err)
                 err->os_errno = below.os_errno;
         return r;
@@ -336,6 +337,9 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
                         *err = below;
         } else if (r < 0)
                 refuse(job, &below, err);
+        else if (is_recorded && !outcome.has_run)
+                recording_refuse(&job->recording, &job->sandbox->recorder,
+                                 "it was ended before the command could start", NULL);
         else if (is_recorded)
                 r = record_end(job, &outcome, NULL, err);
         if (!r && out && !result)

@@ -48,22 +48,15 @@ static int append(const struct recorder *recorder, const struct audit_record *re
 
 int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error *err)
 {
-        bool are_new = false;
-        abatis_error below;
         int r = policy_finish(policy, err); /* which a ceiling takes part in */
 
         if (r < 0 || policy->audit.is_off)
                 return r;
         r = open_log(&policy->audit, &recorder->log, err);
-        if (r < 0)
-                return r;
-        if (policy->audit.is_exposed)
-                r = audit_make_files(recorder->log, &are_new, &below);
-        if (r < 0)
-                return fail_log(&below, err);
-        if (are_new)
+        /* What was just made must be protected. */
+        if (!r && policy->audit.is_exposed)
                 policy_changed(policy);
-        return 0;
+        return r;
 }
 
 static const char **list_clauses(const struct plan *plan, bool are_held)
@@ -97,21 +90,44 @@ void recorder_done(struct recorder *recorder)
 
 /* ---- of a job ------------------------------------------------------------------------------------------- */
 
-/* What every record about a command that has not started says of it; *cwd is the caller's to free. */
+enum { SECRET_MIN = 4 /* shorter ones are not looked for in a record either */ };
+
+static bool has_secret(const char *text, const char *const *secrets)
+{
+        for (; *secrets; secrets++)
+                if (strlen(*secrets) >= SECRET_MIN && strstr(text, *secrets))
+                        return true;
+        return false;
+}
+
+/* What every record about a command that has not started says of it; *cwd is the caller's to free. *hides_errors: the
+ * command line holds a secret, of which an error would tell a part, or in other letters. */
 static int describe(const abatis_policy *policy, const abatis_job_options *options,
-                    struct audit_record *record, char **cwd, const char ***secrets, abatis_error *err)
+                    struct audit_record *record, char **cwd, const char ***secrets, bool *hides_errors,
+                    abatis_error *err)
 {
         const char *const *envp = options->envp ? options->envp : (const char *const *)environ;
         int r = environment_secrets(policy, envp, secrets, err);
 
         if (r < 0)
                 return r;
+        /* A working directory that is not in view is not entered. */
         *cwd = options->cwd ? NULL : reach_working_directory();
         record->argv = options->argv;
-        record->cwd = options->cwd ? options->cwd : *cwd ? *cwd : policy->workspace;
+        record->cwd = options->cwd                                    ? options->cwd
+                      : *cwd && view_shows(policy, ABATIS_READ, *cwd) ? *cwd
+                                                                      : policy->workspace;
         record->context = options->context;
         record->secrets = *secrets;
+        *hides_errors = has_secret(record->cwd, *secrets);
+        for (size_t i = 0; options->argv[i] && !*hides_errors; i++)
+                *hides_errors = has_secret(options->argv[i], *secrets);
         return 0;
+}
+
+static const char *shown_error(const char *why, bool is_hidden)
+{
+        return is_hidden ? "not shown: the command line holds what was kept from the environment" : why;
 }
 
 int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
@@ -129,7 +145,7 @@ int recording_plan(struct recording *recording, const struct recorder *recorder,
 
         if (!recorder->log)
                 return 0;
-        r = describe(policy, options, &record, &cwd, &secrets, err);
+        r = describe(policy, options, &record, &cwd, &secrets, &recording->hides_errors, err);
         for (size_t i = 0; !r && secrets[i]; i++)
                 r = strings_add(&recording->secrets, secrets[i], err);
         if (!r)
@@ -162,9 +178,10 @@ int recording_refuse(const struct recording *recording, const struct recorder *r
                      abatis_error *err)
 {
         OWN_FREE const char **secrets = list_secrets(recording);
-        const struct audit_record record = {
-                .event = AUDIT_REFUSED, .id = recording->id, .error = why, .secrets = secrets
-        };
+        const struct audit_record record = { .event = AUDIT_REFUSED,
+                                             .id = recording->id,
+                                             .error = shown_error(why, recording->hides_errors),
+                                             .secrets = secrets };
 
         if (!*recording->id)
                 return 0;
@@ -176,7 +193,7 @@ int recording_finish(const struct recording *recording, const struct recorder *r
 {
         OWN_FREE const char **secrets = why ? list_secrets(recording) : NULL;
         struct audit_record record = { .event = AUDIT_FINISHED,
-                                       .error = why,
+                                       .error = why ? shown_error(why, recording->hides_errors) : NULL,
                                        .secrets = secrets,
                                        .id = recording->id,
                                        .has_ended = true,
@@ -212,27 +229,41 @@ int recorder_refuse(const struct recorder *recorder, const abatis_policy *policy
         };
         OWN_FREE const char **secrets = NULL;
         OWN_FREE char *cwd = NULL;
+        bool hides_errors = false;
         int r;
 
         if (!recorder->log)
                 return 0;
-        r = describe(policy, options, &record, &cwd, &secrets, err);
+        r = describe(policy, options, &record, &cwd, &secrets, &hides_errors, err);
+        record.error = shown_error(why, hides_errors);
         if (!r)
                 r = audit_id_new(id, err);
         return r ? r : append(recorder, &record, err);
 }
 
+/* A policy that asks for less than its ceiling wants was refused, and that is written where the ceiling says. */
+static void require(struct audit_choice *audit, const abatis_policy *ceiling)
+{
+        if (!ceiling || !ceiling->has[KEY_AUDIT_LOG] || ceiling->audit.is_off)
+                return;
+        audit->is_off = false;
+        if (ceiling->audit.log)
+                audit->log = ceiling->audit.log;
+}
+
 int abatis_audit_refused(abatis_policy *policy, const abatis_job_options *options, const abatis_error *why,
                          abatis_error *err)
 {
+        struct audit_choice audit = policy->audit;
         struct recorder recorder = { 0 };
         int r;
 
         if (!options || options->size < sizeof(*options) || !options->argv || !options->argv[0])
                 return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size or argv is not set");
-        if (policy->audit.is_off)
+        require(&audit, policy->ceiling);
+        if (audit.is_off)
                 return 0;
-        r = open_log(&policy->audit, &recorder.log, err);
+        r = open_log(&audit, &recorder.log, err);
         policy_digest(policy, recorder.policy);
         if (!r)
                 r = recorder_refuse(&recorder, policy, options, why->message, err);

@@ -26,6 +26,7 @@ void recorder_done(struct recorder *recorder);
 struct recording {
         char id[AUDIT_ID_SIZE]; /* empty: nothing is written down */
         struct strings secrets; /* copies: the environment may have changed by the end */
+        bool hides_errors;      /* they could tell one */
 };
 
 /* The job's options are borrowed. */

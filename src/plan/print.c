@@ -60,7 +60,7 @@ static const struct limit_text {
         [LIMIT_OPEN_FILES] = { .rlimit = "RLIMIT_NOFILE of each process" },
         [LIMIT_FILE_SIZE] = { .rlimit = "RLIMIT_FSIZE of each file" },
         [LIMIT_PROCESSES] = { .rlimit = "RLIMIT_NPROC of the user namespace", .cgroup = "cgroup pids.max" },
-        [LIMIT_MEMORY] = { .rlimit = "RLIMIT_DATA of each process (twice the limit)",
+        [LIMIT_MEMORY] = { .rlimit = "RLIMIT_DATA of each process (twice the limit, 1 GiB more at least)",
                            .cgroup = "cgroup memory.max",
                            .count = "tree counted every 20 to 100 ms (what is mapped, private tmpfs)" },
         [LIMIT_CPU] = { .rlimit = "RLIMIT_CPU of each process (whole seconds)",

@@ -26,6 +26,16 @@ static void add_strings(struct sha256 *hash, const struct strings *strings)
                 add_string(hash, strings->items[i]);
 }
 
+/* A value that is set may be a secret, and whoever knows the rest could try what it is. */
+static void add_names(struct sha256 *hash, const struct strings *variables)
+{
+        add_number(hash, variables->count);
+        for (size_t i = 0; i < variables->count; i++) {
+                sha256_add(hash, variables->items[i], strcspn(variables->items[i], "="));
+                add_string(hash, strchr(variables->items[i], '=') ? "=" : "");
+        }
+}
+
 static void add_rules(struct sha256 *hash, const abatis_policy *policy)
 {
         add_number(hash, policy->rule_count);
@@ -43,8 +53,7 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
 {
         const struct strings *const lists[] = { &policy->connect,           &policy->bind,
                                                 &policy->unix_sockets,      &policy->commands,
-                                                &policy->environment,       &policy->environment_plain,
-                                                &policy->environment_denied };
+                                                &policy->environment_plain, &policy->environment_denied };
         const unsigned char switches[] = { (unsigned char)policy->network,
                                            (unsigned char)policy->argument_check,
                                            policy->reads_all,
@@ -62,6 +71,7 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
         add_rules(&hash, policy);
         for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
                 add_strings(&hash, lists[i]);
+        add_names(&hash, &policy->environment);
         for (size_t i = 0; i < LIMIT_COUNT; i++)
                 add_number(&hash, policy->limits[i]);
         sha256_finish(&hash, out);

@@ -2,10 +2,8 @@
  * the policy files, the profiles of the user, the record of trusted projects, the audit log. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
@@ -58,20 +56,52 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         return 0;
 }
 
-static int protect_log_file(abatis_policy *policy, const char *log, const char *suffix, abatis_error *err)
+/* Something in the directory may be written, as the directories that profiles give to commands; or only they. */
+static bool has_writable_places(const abatis_policy *policy, const char *directory)
 {
-        OWN_FREE char *path = text_join(log, suffix, "");
-
-        return path ? protect(policy, path, err) : error_memory(err);
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (policy->rules[i].kind == RULE_WRITE &&
+                    path_is_below(policy->rules[i].facts.real, directory) &&
+                    strcmp(policy->rules[i].facts.real, directory) != 0)
+                        return true;
+        return false;
 }
 
-/* Where its directory is closed to the command, nearly always, so is all of it; and `closed`, if there is such a path, was
- * just seen to be, with every directory on the way. */
+static int refuse_log(const char *log, const char *why, abatis_error *err)
+{
+        return error_set(
+                err, ABATIS_E_INVALID,
+                "the audit log '%s' lies where the command may write, %s; audit.log names another file", log,
+                why);
+}
+
+/* Not its files, which rotation moves: the whole directory. */
+static int protect_exposed(abatis_policy *policy, const char *log, const char *directory, abatis_error *err)
+{
+        OWN_PATH_FACTS struct path_facts facts = { 0 };
+        abatis_error below;
+        bool is_allowed;
+        int r = path_resolve(directory, NULL, &facts, &below);
+
+        /* What does not exist yet is made before the command runs, and then this is asked again. */
+        if (r < 0 || facts.kind == PATH_ABSENT)
+                return r == ABATIS_E_MEMORY ? error_memory(err) : 0;
+        policy_decide_by_paths(policy, ABATIS_WRITE, facts.real, &is_allowed);
+        if (!is_allowed && !facts.links.count)
+                return 0;
+        if (path_is_below(policy->workspace, facts.real))
+                return refuse_log(log, "beside its work", err);
+        if (has_writable_places(policy, facts.real))
+                return refuse_log(log, "beside what the policy gives to it", err);
+        return protect(policy, directory, err);
+}
+
+/* Where its directory is closed to the command, nearly always, there is nothing to do; and `closed`, if there is such a
+ * path, was just seen to be, with every directory on the way. */
 static int protect_log(abatis_policy *policy, const char *closed, abatis_error *err)
 {
         OWN_FREE char *directory = NULL;
         const char *log = policy->audit.log;
-        struct stat status;
         int r = log || policy->audit.usual ? 0 : usual_log_path(&policy->audit.usual, err);
 
         if (r < 0)
@@ -84,24 +114,7 @@ static int protect_log(abatis_policy *policy, const char *closed, abatis_error *
                                                        : is_closed(policy, directory))
                 return 0;
         policy->audit.is_exposed = true;
-        r = protect_log_file(policy, log, "", err);
-        if (!r)
-                r = protect_log_file(policy, log, ".head", err);
-        if (!r)
-                r = protect_log_file(policy, log, ".lock", err);
-        for (unsigned i = 1; !r; i++) {
-                char suffix[16];
-                OWN_FREE char *part = NULL;
-
-                snprintf(suffix, sizeof(suffix), ".%u", i);
-                part = text_join(log, suffix, "");
-                if (!part)
-                        return error_memory(err);
-                if (lstat(part, &status) < 0)
-                        return 0;
-                r = protect(policy, part, err);
-        }
-        return r;
+        return protect_exposed(policy, log, directory, err);
 }
 
 int itself_protect(abatis_policy *policy, abatis_error *err)

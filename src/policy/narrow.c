@@ -27,21 +27,10 @@ static abatis_access access_of(enum key_id key)
         return key == KEY_READ ? ABATIS_READ : key == KEY_WRITE ? ABATIS_WRITE : ABATIS_EXECUTE;
 }
 
-/* Whether the command sees what the host has there: below a private /tmp only what a rule has put there. */
-static bool is_shown(const abatis_policy *policy, abatis_access access, const char *real)
-{
-        bool is_allowed;
-        const struct rule *rule = policy_decide(policy, access, real, &is_allowed);
-
-        if (policy->has_private_tmp && path_is_below(real, "/tmp"))
-                return is_allowed && rule && path_is_below(rule->facts.real, "/tmp");
-        return is_allowed;
-}
-
 /* What may be executed or written may also be read. */
 static bool is_open(const abatis_policy *policy, enum key_id key, const char *real)
 {
-        return is_shown(policy, access_of(key), real) && is_shown(policy, ABATIS_READ, real);
+        return view_shows(policy, access_of(key), real) && view_shows(policy, ABATIS_READ, real);
 }
 
 static int check_path(const abatis_policy *policy, enum key_id key, const char *text, bool *is_allowed,

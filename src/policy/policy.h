@@ -44,7 +44,7 @@ enum limit {
 struct audit_choice {
         bool is_off;
         bool is_synced;
-        bool is_exposed;     /* the command could write where it is, and the files are protected one by one */
+        bool is_exposed;     /* the command could write where it is, so its directory is protected */
         char *log;           /* owned: absolute; NULL is the usual place, */
         char *usual;         /* owned: which is here once the policy is finished */
         uint64_t size, keep; /* of one file; of older ones; 0: the log's own */
@@ -234,6 +234,8 @@ int policy_make_index(abatis_policy *policy, abatis_error *err);
  * or the path that all of them lead to; borrowed from the facts. */
 int view_find_way(const abatis_policy *policy, const struct path_facts *facts, const char **out,
                   abatis_error *err);
+/* Whether the command sees what the host has there: below a private /tmp only what a rule has put there. */
+bool view_shows(const abatis_policy *policy, abatis_access access, const char *real);
 /* True when a new root or a private /tmp has the link that the rule was given as. */
 bool view_has_link_of(const abatis_policy *policy, const struct rule *rule);
 /* True when a new root has a link at the path, whatever the host has there. */

@@ -97,3 +97,13 @@ int view_find_way(const abatis_policy *policy, const struct path_facts *facts, c
         *out = view_has_link_at(policy, facts->real) ? "/dev/pts/ptmx" : facts->real;
         return 0;
 }
+
+bool view_shows(const abatis_policy *policy, abatis_access access, const char *real)
+{
+        bool is_allowed;
+        const struct rule *rule = policy_decide(policy, access, real, &is_allowed);
+
+        if (policy->has_private_tmp && path_is_below(real, "/tmp"))
+                return is_allowed && rule && path_is_below(rule->facts.real, "/tmp");
+        return is_allowed;
+}

@@ -92,8 +92,8 @@ bool cgroup_parse_mounts(const char *text, const char *own, char out[CGROUP_PATH
                 length = root[1] ? strlen(root) : 0;
                 if (strncmp(own, root, length) != 0 || (own[length] && own[length] != '/'))
                         continue;
-                if (snprintf(out, CGROUP_PATH_MAX, "%s%s", point, own[length + 1] ? own + length : "") >=
-                    CGROUP_PATH_MAX)
+                if (snprintf(out, CGROUP_PATH_MAX, "%s%s", point,
+                             own[length] && own[length + 1] ? own + length : "") >= CGROUP_PATH_MAX)
                         continue;
                 *root_length = strlen(point);
                 return true;

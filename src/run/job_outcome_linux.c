@@ -157,9 +157,13 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 describe_end(job, out);
         if (job->child.has_failed && !job->has_timed_out && !job->is_cancelled)
                 return report_failure(job, err);
-        if (job->meter.error)
-                return error_os(err, job->meter.error,
-                                "a process of the command could not be counted, so all were ended");
+        if (job->meter.error) {
+                error_os(err, job->meter.error,
+                         "a process of the command could not be counted, so all were ended");
+                if (err)
+                        err->code = ABATIS_E_NO_RESULT;
+                return ABATIS_E_NO_RESULT;
+        }
         if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
                 return error_memory(err);
         for (int i = 0; i < 2 && out; i++)

@@ -172,7 +172,9 @@ bool meter_look(struct meter *meter, const struct child_job *child, int init, in
                 if (!r && cpu / 1000 > meter->limits[LIMIT_CPU])
                         meter->hit = LIMIT_CPU;
         }
-        if (r < 0 && is_gone(init_pidfd))
+        /* Nobody may look into a process that is about to end: not init's, and the command has ended before it. */
+        if (r < 0 && (is_gone(init_pidfd) || __atomic_load_n(&child->has_status, __ATOMIC_ACQUIRE) ||
+                      __atomic_load_n(&child->has_failed, __ATOMIC_ACQUIRE)))
                 return false;
         meter->failures = r < 0 ? meter->failures + 1 : 0;
         /* A process that hides from us is not waited for. */

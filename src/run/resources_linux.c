@@ -361,6 +361,8 @@ static void finish_proc(struct opener *opener)
                         init_step(opener, INIT_COVER, in_root(opener, view_root_proc_files[i]))->target = "f";
 }
 
+#define DATA_MARGIN (UINT64_C(1) << 30)
+
 static void set_limit(struct opener *opener, unsigned resource, uint64_t soft, uint64_t hard)
 {
         struct command_step *step = command_step(opener, COMMAND_LIMIT);
@@ -376,7 +378,7 @@ static void set_limits(struct opener *opener)
 
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 enum limit limit = (enum limit)opener->plan->steps[i].value;
-                uint64_t seconds = (limits[LIMIT_CPU] + 999) / 1000;
+                uint64_t seconds = (limits[LIMIT_CPU] + 999) / 1000, data;
 
                 if (opener->plan->steps[i].op != PLAN_LIMIT)
                         continue;
@@ -394,7 +396,8 @@ static void set_limits(struct opener *opener)
                 case LIMIT_MEMORY:
                         /* It is of address space, of which stacks of threads are large and mostly unused: so it only
                          * keeps one process from taking everything between two looks. */
-                        set_limit(opener, RLIMIT_DATA, 2 * limits[limit], 2 * limits[limit]);
+                        data = limits[limit] + (limits[limit] > DATA_MARGIN ? limits[limit] : DATA_MARGIN);
+                        set_limit(opener, RLIMIT_DATA, data, data);
                         break;
                 case LIMIT_CPU:
                         set_limit(opener, RLIMIT_CPU, seconds, seconds + 1);

@@ -287,10 +287,18 @@ for n in range(64): f.write(bytes(1 << 20)); time.sleep(0.05)'
         if is_root; then
                 json_is "$T/out" 'r["limit"] == "limits.written"'
         else
-                [ "$RC" = 125 ] || fail "exit code $RC: $(said)"
+                [ "$RC" = 123 ] || fail "exit code $RC: $(said)"
                 grep -q 'could not be counted' "$T/err" || fail "said: $(said)"
         fi
         [ "$(stat -c %s f)" -lt 64000000 ] || fail "everything was written"
+}
+
+test_a_short_command_is_never_ended_by_a_limit() {
+        local n
+        for n in {1..60}; do
+                succeeds "$ABATIS" run --memory 512MiB --cpu 1m --written 1GiB -- cat /etc/passwd
+                succeeds "$ABATIS" run --memory 512MiB -- sleep 0.005
+        done
 }
 
 main "$@"

@@ -252,7 +252,7 @@ test_an_end_that_cannot_be_written_is_told() {
         : >go
         RC=0
         wait $! || RC=$?
-        [ "$RC" = 125 ] || fail "exit code $RC"
+        [ "$RC" = 123 ] || fail "exit code $RC"
         grep -q 'ended with exit code 5, and that was not written down' "$T/err" || fail "said: $(said)"
 }
 
@@ -268,11 +268,54 @@ test_the_log_is_held_in_a_writable_home() {
                 'mv ~/.local ~/.local.x' 'ln -f "$0" ~/linked && echo x >>~/linked' 'touch -d @0 "$0"' 'truncate -s 0 "$0"'; do
                 is_refused "$ABATIS" run -- sh -c "$attempt" "$LOG"
         done
+        is_refused "$ABATIS" run -- sh -c '>"${0%/*}/other"' "$LOG"
         is_whole
-        succeeds "$ABATIS" run -- sh -c '>"${0%/*}/other" && >~/mine' "$LOG"
+        succeeds "$ABATIS" run -- sh -c '>~/.local/mine && >~/mine' "$LOG"
         # The same outside.
         control sh -c 'echo x >>"$0"' "$LOG"
         exits 1 "$ABATIS" audit verify
+}
+
+test_a_log_that_is_rotated_meanwhile_is_held() {
+        local n
+        begin
+        cd "$HOME" || fail "no home"
+        echo 'audit: {size: 4KiB}' >"$T/p.yaml"
+        "$ABATIS" run --policy "$T/p.yaml" -- sh -c '>going; until [ -e "$0.2" ]; do sleep 0.02; done
+                echo x >>"$0"; >"$0"; rm -f "$0.1"; mkdir "$0.9"; echo done >tried' "$LOG" 2>/dev/null &
+        until [ -e going ]; do sleep 0.02; done
+        for n in {1..12}; do succeeds "$ABATIS" run --policy "$T/p.yaml" -- true "$n"; done
+        wait
+        [ -e tried ] || fail "it never tried"
+        is_whole
+        [ ! -e "$LOG.9" ] || fail "it made a part"
+}
+
+test_a_log_beside_the_work_is_refused() {
+        begin
+        refuses 'lies where the command may write' "$ABATIS" run --audit-log "$W/x.jsonl" "${MARK[@]}"
+        succeeds "$ABATIS" run --audit-log "$W/log/x.jsonl" -- true
+        is_refused "$ABATIS" run --audit-log "$W/log/x.jsonl" -- sh -c '>>log/x.jsonl'
+        is_refused "$ABATIS" run --audit-log "$W/log/x.jsonl" -- sh -c 'mv log other'
+        succeeds "$ABATIS" audit verify "$W/log/x.jsonl"
+}
+
+test_errors_tell_no_secret() {
+        begin
+        export MY_TOKEN=$'sup3r\tsecret\nline2'
+        exits 127 "$ABATIS" run -- $'/nope/sup3r\tsecret\nline2'
+        exits 127 "$ABATIS" run -- "/n/$(printf 'A%.0s' {1..140})$MY_TOKEN/$(printf 'A%.0s' {1..1000})"
+        if grep -q 'sup3r' "$LOG"; then fail "in the log: $(grep -o '.\{40\}sup3r.\{20\}' "$LOG")"; fi
+        record_is refused '"not shown" in r["error"]'
+}
+
+test_the_working_directory_is_the_one_that_is_entered() {
+        begin
+        mkdir "$T/hidden"
+        cd "$T/hidden" || fail "no directory"
+        succeeds "$ABATIS" run --workspace "$W" --deny "$T/hidden" -- pwd
+        prints "$W"
+        record_is planned "r['cwd'] == '$W'"
 }
 
 test_the_command_cannot_hold_the_lock() {

@@ -67,9 +67,9 @@ static void the_users_files_are_held(void **state)
                           at("home/.local/state/abatis/trust/new")));
         assert_holds(made(.preset = "guard"), at("home/.config/other"),
                      HELD(at("home/.config/abatis"), at("home/.local/state/abatis/trust")));
-        /* Beside the record of trust lie directories that profiles give to commands. */
-        assert_holds(made(.workspace = at("home")), at("home/.local/state/abatis/agent"),
-                     HELD(at("home/.local/state/abatis/trust")));
+        /* The audit log lies beside it, and makes files as it goes. */
+        assert_holds(made(.workspace = at("home")), at("home/.local/state/other"),
+                     HELD(at("home/.local/state/abatis"), at("home/.local/state/abatis/audit.jsonl.1")));
 }
 
 static void they_are_held_wherever_they_are(void **state)
