@@ -88,7 +88,7 @@ static int check_directory(const struct stat *status, const char *path, abatis_e
         return 0;
 }
 
-/* Below the last directory that is there; `path` ends with a slash, and is what it was afterwards. */
+/* Below the last directory that is there; the path is what it was afterwards. */
 static int make_missing(char *path, abatis_error *err)
 {
         size_t length = strlen(path);
@@ -110,27 +110,36 @@ static int make_missing(char *path, abatis_error *err)
                         break;
         }
         if (!r) {
-                r = make_directories(path, false, &below);
+                r = make_directories(path, true, &below);
                 r = r < 0 ? error_within(err, &below, "the directory of the audit log") : 0;
         }
         return r;
 }
 
+/* Where everybody may put one, a link may be anybody's. */
+static int open_path(const char *path)
+{
+        bool is_shared = !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9);
+
+        return move_above_standard(
+                openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC | (is_shared ? O_NOFOLLOW : 0)));
+}
+
 static int open_directory(struct audit_log *log, abatis_error *err)
 {
-        OWN_FREE char *path = strndup(log->path, (size_t)(log->name - log->path));
+        size_t length = (size_t)(log->name - log->path);
+        OWN_FREE char *path = strndup(log->path, length > 1 ? length - 1 : 1);
         struct stat status;
 
         if (!path)
                 return error_memory(err);
-        log->directory = move_above_standard(openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        log->directory = open_path(path);
         if (log->directory < 0 && errno == ENOENT) {
                 int r = make_missing(path, err);
 
                 if (r < 0)
                         return r;
-                log->directory =
-                        move_above_standard(openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+                log->directory = open_path(path);
         }
         if (log->directory < 0 || fstat(log->directory, &status) < 0)
                 return error_os(err, errno, "cannot open the directory of the audit log, '%s'", path);
