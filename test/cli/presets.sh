@@ -97,6 +97,9 @@ test_dev_denies_the_secrets_of_the_accounts_home_too() {
         cat >"$T/inside" <<'END'
 mount --bind "$T/passwd" /etc/passwd
 for who in 0 4343; do
+        XDG_STATE_HOME=$T/state.$who
+        install -d -o $who "$XDG_STATE_HOME"
+        export XDG_STATE_HOME
         setpriv --reuid=$who --regid=$who --clear-groups "$ABATIS" run --workspace "$W" -- sh -c "
                 cat $T/account/notes >/dev/null || exit 1
                 cat $T/account/.ssh/key 2>/dev/null && exit 2
