@@ -228,9 +228,10 @@ static int run_with_flags(const struct flags *flags)
                 if (abatis_job_prepare(&options, &job, &err) < 0)
                         return fail(&err);
         }
-        r = abatis_job_launch(job, sandbox, &err);
-        if (!r && flags->has_terminal)
+        /* Before it can show anything: whoever sees it may type at once. */
+        if (flags->has_terminal)
                 pass_typing();
+        r = abatis_job_launch(job, sandbox, &err);
         if (!r)
                 r = wait_for(job, &held, &err);
         restore_mode();

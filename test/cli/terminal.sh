@@ -49,7 +49,11 @@ test_keys_make_signals_inside() {
         shows 'exit 130'
         shows 'mode kept'
         keyboard wait:ready 'type:\x03' wait:caught 'type:\x04' -- "$ABATIS" run --pty -- \
-                sh -c 'trap "echo caught" INT; echo ready; cat; cat; exit 7'
+                python3 -c 'import signal, sys
+signal.signal(signal.SIGINT, lambda *_: print("caught", flush=True))
+print("ready", flush=True)
+sys.stdin.read()
+sys.exit(7)'
         shows 'exit 7'
 }
 

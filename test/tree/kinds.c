@@ -208,6 +208,7 @@ static void become_restarting(void)
 
         if (!fork()) {
                 setsid();
+                alarm(60); /* an exec does not stop it */
                 execv(self, arguments);
                 _exit(99);
         }
@@ -218,8 +219,9 @@ static void restart(void)
         char *arguments[] = { (char *)self, "restarted", (char *)marker, NULL };
 
         ignore_signals();
+        signal(SIGALRM, SIG_DFL);
         nap(1);
-        if (chdir("/") || time(NULL) % 60 == 59)
+        if (chdir("/"))
                 _exit(0);
         execv(self, arguments);
         _exit(99);
