@@ -349,7 +349,7 @@ static void take_kept(struct session *session)
 int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
 {
         struct session session = { .log = log, .files = LOG_FILES_NONE, .process = getpid() };
-        struct abatis_error why;
+        abatis_error why = { 0 };
         uint64_t size = 0;
         int r;
 
