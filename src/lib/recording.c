@@ -100,6 +100,12 @@ static bool has_secret(const char *text, const char *const *secrets)
         return false;
 }
 
+/* A working directory that is not in view is not. */
+static bool is_entered(const abatis_policy *policy, const char *cwd)
+{
+        return !strcmp(cwd, policy->workspace) || view_shows(policy, ABATIS_READ, cwd);
+}
+
 /* What every record about a command that has not started says of it; *cwd is the caller's to free. *hides_errors: the
  * command line holds a secret, of which an error would tell a part, or in other letters. */
 static int describe(const abatis_policy *policy, const abatis_job_options *options,
@@ -111,12 +117,11 @@ static int describe(const abatis_policy *policy, const abatis_job_options *optio
 
         if (r < 0)
                 return r;
-        /* A working directory that is not in view is not entered. */
         *cwd = options->cwd ? NULL : reach_working_directory();
         record->argv = options->argv;
-        record->cwd = options->cwd                                    ? options->cwd
-                      : *cwd && view_shows(policy, ABATIS_READ, *cwd) ? *cwd
-                                                                      : policy->workspace;
+        record->cwd = options->cwd                       ? options->cwd
+                      : *cwd && is_entered(policy, *cwd) ? *cwd
+                                                         : policy->workspace;
         record->context = options->context;
         record->secrets = *secrets;
         *hides_errors = has_secret(record->cwd, *secrets);
