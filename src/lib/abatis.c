@@ -189,7 +189,7 @@ static void free_job(abatis_job *job)
         free(job);
 }
 
-static int prepare(const abatis_job_options *options, const abatis_host *host, abatis_job **out,
+static int prepare(const abatis_job_options *options, struct resources *resources, abatis_job **out,
                    abatis_error *err)
 {
         abatis_job *job = calloc(1, sizeof(*job));
@@ -197,7 +197,7 @@ static int prepare(const abatis_job_options *options, const abatis_host *host, a
 
         if (!job)
                 return error_memory(err);
-        r = job_prepare(options, host, &job->job, err);
+        r = job_prepare(options, resources, &job->job, err);
         if (r < 0) {
                 free(job);
                 return r;
@@ -263,7 +263,7 @@ int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_options *options,
                      abatis_error *err)
 {
         abatis_job *job = NULL;
-        int r = prepare(options, &sandbox->host, &job, err);
+        int r = prepare(options, sandbox->resources, &job, err);
 
         if (r < 0 || !job)
                 return r;

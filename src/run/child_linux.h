@@ -109,7 +109,13 @@ struct child_plan {
         struct sock_fprog filter;
 };
 
-enum { CHILD_STACK_SIZE = 32 * 1024, CHILD_PASS_SIGNAL = 40 };
+enum {
+        CHILD_STACK_SIZE = 32 * 1024,
+        CHILD_STACK_PAGE = 4096,
+        CHILD_STACKS_SIZE =
+                2 * CHILD_STACK_SIZE + CHILD_STACK_PAGE, /* init's and the command's, to be aligned */
+        CHILD_PASS_SIGNAL = 40,
+};
 
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
 enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };

@@ -15,7 +15,7 @@
 #include "base/program.h"
 #include "run/syscall_linux.h"
 
-enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024, PAGE = 4096 };
+enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
 
 static size_t list_size(const char *const *list, size_t *count)
 {
@@ -118,7 +118,7 @@ static int raise_above_stdio(int fd)
 static int clone_init(struct job *job, abatis_error *err)
 {
         /* A stack that ends with a page touches one page less. */
-        char *stacks = job->stacks + (-(uintptr_t)job->stacks & (PAGE - 1));
+        char *stacks = job->stacks + (-(uintptr_t)job->stacks & (CHILD_STACK_PAGE - 1));
         struct clone3_arguments arguments = {
                 .flags = job->ground.child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
                 .pidfd = (uintptr_t)&job->pidfd,
@@ -203,7 +203,7 @@ static void job_free(struct job *job)
         free(job->arena);
         free(job->program);
         free(job->cwd);
-        free(job->stacks);
+        resources_return_stacks(job->context.resources, job->stacks);
         free(job->slots);
         free(job);
 }
@@ -222,7 +222,7 @@ static void begin_ground(struct job *job, const abatis_host *known)
                 child_wait_for_init(&job->child);
 }
 
-int job_prepare(const abatis_job_options *options, const abatis_host *host, struct job **out,
+int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
                 abatis_error *err)
 {
         struct job *job;
@@ -239,13 +239,14 @@ int job_prepare(const abatis_job_options *options, const abatis_host *host, stru
         job->stdio = (struct stdio)STDIO_INIT;
         job->terminal = (struct terminal)TERMINAL_INIT;
         job->meter = (struct meter)METER_INIT;
-        job->stacks = malloc(2 * CHILD_STACK_SIZE + PAGE);
+        job->context.resources = resources;
+        job->stacks = resources_take_stacks(resources);
         r = job->stacks ? connect_stdio(job, err) : error_memory(err);
         if (r < 0) {
                 job_free(job);
                 return r;
         }
-        begin_ground(job, host);
+        begin_ground(job, resources ? resources->host : NULL);
         *out = job;
         return 0;
 }

@@ -608,10 +608,33 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         return 0;
 }
 
+char *resources_take_stacks(struct resources *resources)
+{
+        char *stacks = NULL;
+
+        for (size_t i = 0; resources && i < SPARE_STACKS && !stacks; i++)
+                stacks = __atomic_exchange_n(&resources->spare_stacks[i], NULL, __ATOMIC_ACQUIRE);
+        return stacks ? stacks : malloc(CHILD_STACKS_SIZE);
+}
+
+void resources_return_stacks(struct resources *resources, char *stacks)
+{
+        for (size_t i = 0; resources && i < SPARE_STACKS && stacks; i++) {
+                char *none = NULL;
+
+                if (__atomic_compare_exchange_n(&resources->spare_stacks[i], &none, stacks, false,
+                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                        return;
+        }
+        free(stacks);
+}
+
 void resources_free(struct resources *resources)
 {
         if (!resources)
                 return;
+        for (size_t i = 0; i < SPARE_STACKS; i++)
+                free(resources->spare_stacks[i]);
         for (size_t i = 0; i < resources->child.rule_count; i++)
                 free((void *)resources->rules[i].except);
         free(resources->rules);

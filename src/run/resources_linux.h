@@ -7,6 +7,8 @@
 #include "run/filter_linux.h"
 #include "run/run.h"
 
+enum { SPARE_STACKS = 64 };
+
 struct resources {
         struct child_plan child;
         struct init_step *init_steps;       /* owned */
@@ -19,6 +21,13 @@ struct resources {
         struct strings strings;  /* owned: paths made here that the steps borrow */
         struct copies copies;    /* owned */
         struct filter filter;
+        /* Owned: the stacks of jobs that have ended. A new job takes one: the same few pages serve all jobs, where a heap
+         * would come to touch more and more of its own. */
+        char *spare_stacks[SPARE_STACKS];
 };
+
+/* From any thread. Gives NULL when there is no memory. */
+char *resources_take_stacks(struct resources *resources);
+void resources_return_stacks(struct resources *resources, char *stacks);
 
 #endif

@@ -22,7 +22,7 @@ void resources_free(struct resources *resources);
 
 /* What a job needs besides its options; all borrowed for the job's life. */
 struct job_context {
-        const struct resources *resources;
+        struct resources *resources;
         const struct plan *plan;
         const abatis_policy *policy;
         bool wants_digests; /* of the output */
@@ -42,9 +42,9 @@ struct job_outcome {
 
 struct job;
 
-/* Begins what needs no plan. What `options` point to must stay until the launch. `host` is that of the plan if there is one
- * already, and the launch follows at once; or NULL. */
-int job_prepare(const abatis_job_options *options, const abatis_host *host, struct job **out,
+/* Begins what needs no plan. What `options` point to must stay until the launch. `resources` are those of the plan
+ * if there is one already, and the launch follows at once; or NULL. */
+int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
                 abatis_error *err);
 /* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
