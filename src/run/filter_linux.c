@@ -161,7 +161,7 @@ struct jump {
 
 struct builder {
         struct filter *filter;
-        enum network_mode network;
+        const struct filter_options *options;
         struct jump jumps[FILTER_MAX];
         size_t jump_count;
         bool is_full;
@@ -273,7 +273,7 @@ static void emit_internet_socket(struct builder *builder)
 
 static void emit_socket(struct builder *builder)
 {
-        switch (builder->network) {
+        switch (builder->options->network) {
         case NETWORK_DENY:
         case NETWORK_LIST:
                 emit_refuse(builder);
@@ -306,7 +306,7 @@ static void emit_socketpair(struct builder *builder)
         emit_load(builder, 0);
         emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
         emit_refuse(builder);
-        if (builder->network != NETWORK_DENY) {
+        if (builder->options->network != NETWORK_DENY) {
                 emit_allow(builder);
                 return;
         }
@@ -434,7 +434,7 @@ static void emit_verdicts(struct builder *builder)
 }
 
 /* Neighbours with the same verdict share a range. */
-static size_t make_ranges(struct range *ranges, bool has_memory_files, bool counts_memory)
+static size_t make_ranges(struct range *ranges, const struct filter_options *options)
 {
         /* Memory that stays when no process has it mapped: files in memory, System V's, pages in a pipe. */
         static const unsigned short homeless[HOMELESS_COUNT] = { SYS_memfd_create, 447 /* memfd_secret */,
@@ -445,9 +445,9 @@ static size_t make_ranges(struct range *ranges, bool has_memory_files, bool coun
 
         for (size_t i = 0; i < ENTRY_COUNT; i++)
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
-        if (!has_memory_files)
+        if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
-        for (size_t i = 0; counts_memory && i < HOMELESS_COUNT; i++)
+        for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)
                 if (!number || verdicts[number] != verdicts[number - 1])
@@ -455,16 +455,15 @@ static size_t make_ranges(struct range *ranges, bool has_memory_files, bool coun
         return count;
 }
 
-int filter_build(enum network_mode network, bool has_memory_files, bool counts_memory, struct filter *filter,
-                 abatis_error *err)
+int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
 {
         struct builder builder;
         struct range ranges[2 * (ENTRY_COUNT + HOMELESS_COUNT) + 3];
-        size_t count = make_ranges(ranges, has_memory_files, counts_memory);
+        size_t count = make_ranges(ranges, options);
 
         /* Not all of it: the list of jumps is long. */
         builder.filter = filter;
-        builder.network = network;
+        builder.options = options;
         builder.jump_count = 0;
         builder.is_full = false;
         filter->length = 0;

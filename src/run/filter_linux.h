@@ -14,9 +14,13 @@ struct filter {
         size_t length;
 };
 
-/* Fails only if the program outgrows FILTER_MAX. Files in memory, which no mount and no Landlock rule covers, can be
- * started like any program. Where memory is counted by process, there must be none that belongs to no process. */
-int filter_build(enum network_mode network, bool has_memory_files, bool counts_memory, struct filter *filter,
-                 abatis_error *err);
+struct filter_options {
+        enum network_mode network;
+        bool has_memory_files; /* no mount and no Landlock rule covers them, and they are started like any program */
+        bool counts_memory; /* by process: there must be none that belongs to no process */
+};
+
+/* Fails only if the program outgrows FILTER_MAX. */
+int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err);
 
 #endif

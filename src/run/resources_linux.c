@@ -589,8 +589,11 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         if (!r)
                 r = make_steps(&opener, err);
         if (!r)
-                r = filter_build(policy->network, !policy->commands.count,
-                                 plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY), &resources->filter, err);
+                r = filter_build(&(struct filter_options){ .network = policy->network,
+                                                           .has_memory_files = !policy->commands.count,
+                                                           .counts_memory = plan_limits_by(plan, PLAN_COUNT,
+                                                                                           LIMIT_MEMORY) },
+                                 &resources->filter, err);
         if (!r && has_op(plan, PLAN_LANDLOCK))
                 r = grants_make(plan, policy, host, resources, err);
         if (r < 0) {

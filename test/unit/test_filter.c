@@ -128,19 +128,19 @@ static int fill_wanted(void **state)
 
 static struct filter filter;
 
-static void build_with(enum network_mode mode, bool has_memory_files, bool counts_memory)
+static void build_with(struct filter_options options)
 {
         abatis_error err = { .message = "" };
 
         memset(&filter, 0xee, sizeof(filter));
-        if (filter_build(mode, has_memory_files, counts_memory, &filter, &err) < 0)
+        if (filter_build(&options, &filter, &err) < 0)
                 fail_msg("%s", err.message);
         assert_true(filter.length > 0 && filter.length <= FILTER_MAX);
 }
 
 static void build(enum network_mode mode)
 {
-        build_with(mode, true, false);
+        build_with((struct filter_options){ .network = mode, .has_memory_files = true });
 }
 
 static uint32_t ask_number(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -205,9 +205,9 @@ static void without_files_in_memory_nothing_else_changes(void **state)
                 for (int number = 0; number <= LAST_TRIED; number++) {
                         uint32_t before, after;
 
-                        build_with(modes[i], true, false);
+                        build_with((struct filter_options){ .network = modes[i], .has_memory_files = true });
                         before = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
-                        build_with(modes[i], false, false);
+                        build_with((struct filter_options){ .network = modes[i] });
                         after = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
                         if (number == memfd) {
                                 assert_int_equal(before, SECCOMP_RET_ALLOW);
@@ -225,10 +225,11 @@ static void where_memory_is_counted_none_is_without_a_process(void **state)
         uint32_t before[LAST_TRIED + 1];
 
         (void)state;
-        build_with(NETWORK_DENY, true, false);
+        build_with((struct filter_options){ .network = NETWORK_DENY, .has_memory_files = true });
         for (int number = 0; number <= LAST_TRIED; number++)
                 before[number] = ask_number(NATIVE, (uint32_t)number, 1, 2, 3, 4);
-        build_with(NETWORK_DENY, true, true);
+        build_with((struct filter_options){
+                .network = NETWORK_DENY, .has_memory_files = true, .counts_memory = true });
         for (int number = 0; number <= LAST_TRIED; number++) {
                 bool is_refused = false;
 
