@@ -148,10 +148,13 @@ ABATIS_API int abatis_host_is_ready(const abatis_host *host);
 /* ---- sandbox: a policy compiled for this machine, with its resources open ----------------------------- */
 
 typedef struct abatis_sandbox abatis_sandbox;
+typedef struct abatis_job abatis_job;
 
 typedef struct abatis_sandbox_options {
         size_t size;     /* sizeof(abatis_sandbox_options) */
         int best_effort; /* 1: leave out what cannot be enforced here and say so in plan and result */
+        /* One that abatis_job_prepare() has begun: what it has found out about this machine is not tried again. Or NULL. */
+        const abatis_job *prepared;
 } abatis_sandbox_options;
 
 /* Compiles without opening anything: what `abatis explain` prints. `host` may be NULL: probed quickly. */
@@ -167,7 +170,6 @@ ABATIS_API void abatis_sandbox_free(abatis_sandbox *sandbox);
 
 /* ---- job: one command --------------------------------------------------------------------------------- */
 
-typedef struct abatis_job abatis_job;
 typedef struct abatis_result abatis_result;
 
 enum {

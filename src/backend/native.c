@@ -78,37 +78,14 @@ static void add_namespaces(struct native *native)
         struct plan *plan = native->plan;
         size_t step;
 
-        if (native->host->namespaces == NAMESPACES_NONE) {
-                const char *why = native->host->namespaces_reason;
-
-                plan_miss(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX, "%s", why);
-                plan_miss(plan, CLAUSE_LIFETIME, PLAN_NO_INDEX, "%s", why);
+        if (native->host->namespaces == NAMESPACES_NONE)
                 return;
-        }
         step = plan_step(plan, PLAN_NAMESPACES, NULL, native->host->namespaces);
         plan_cover(plan, step, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_LIFETIME, PLAN_NO_INDEX);
         if (native->host->namespaces == NAMESPACES_USER) {
                 step = plan_step(plan, PLAN_MAP_IDS, NULL, 0);
                 plan_cover(plan, step, CLAUSE_PRIVILEGES, PLAN_NO_INDEX);
-        }
-}
-
-static void miss_mounts(struct native *native)
-{
-        static const enum clause_kind kinds[] = { CLAUSE_READ,    CLAUSE_WRITE,   CLAUSE_TMP,     CLAUSE_IPC,
-                                                  CLAUSE_DEVICES, CLAUSE_PRIVACY, CLAUSE_COMMANDS };
-        const char *why = native->host->namespaces == NAMESPACES_NONE
-                                  ? native->host->namespaces_reason
-                                  : "recursive read-only mounts need Linux 5.12";
-
-        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-                plan_miss(native->plan, kinds[i], PLAN_NO_INDEX, "%s", why);
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
-                if (native->policy->rules[i].kind == RULE_DENY)
-                        plan_miss(native->plan, CLAUSE_DENY, i, "%s", why);
-                if (native->policy->rules[i].kind == RULE_PROTECT)
-                        plan_miss(native->plan, CLAUSE_PROTECT, i, "%s", why);
         }
 }
 
@@ -257,7 +234,9 @@ static void add_grants(struct native *native)
         if (policy->has_private_tmp && native->has_mounts)
                 plan_grant(plan, "/tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
-        if (policy->reads_all || !native->has_mounts)
+        if (native_is_bare(native))
+                native_grant_bare_devices(native);
+        else if (policy->reads_all || !native->has_mounts)
                 plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
         else
                 plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, true);
@@ -277,7 +256,7 @@ static void add_grants(struct native *native)
         native_grant_startables(native);
 }
 
-static void add_landlock(struct native *native)
+static size_t add_landlock(struct native *native)
 {
         struct plan *plan = native->plan;
         size_t step;
@@ -289,7 +268,7 @@ static void add_landlock(struct native *native)
                 plan_miss(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 plan_miss(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "Landlock is not available on this kernel");
-                return;
+                return NO_STEP;
         }
         step = plan_step(plan, PLAN_LANDLOCK, NULL, (uint64_t)native->host->landlock_abi);
         add_grants(native);
@@ -309,9 +288,10 @@ static void add_landlock(struct native *native)
                         if (native->policy->rules[i].kind == RULE_DENY && !native->policy->rules[i].glob &&
                             !strcmp(native->policy->rules[i].facts.real, plan->avoided.items[j]))
                                 plan_cover(plan, step, CLAUSE_DENY, i);
+        return step;
 }
 
-static void add_seccomp(struct native *native)
+static size_t add_seccomp(struct native *native)
 {
         struct plan *plan = native->plan;
         size_t step = plan_step(plan, PLAN_SECCOMP, NULL, native->policy->network);
@@ -337,12 +317,13 @@ static void add_seccomp(struct native *native)
                                   "this version has no exceptions to the network mode");
         plan_cover(plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
         plan_miss(plan, CLAUSE_FORK, PLAN_NO_INDEX, "this version cannot forbid it");
+        return step;
 }
 
 static void add_command_steps(struct native *native)
 {
         struct plan *plan = native->plan;
-        size_t step;
+        size_t step, landlock, seccomp;
 
         if (native->has_mounts) {
                 step = plan_step(plan, PLAN_PRIVATE_IPC, NULL, 0);
@@ -353,8 +334,9 @@ static void add_command_steps(struct native *native)
         native_add_limits(native);
         step = plan_step(plan, PLAN_PRIVILEGES, NULL, 0);
         plan_cover(plan, step, CLAUSE_PRIVILEGES, PLAN_NO_INDEX);
-        add_landlock(native);
-        add_seccomp(native);
+        landlock = add_landlock(native);
+        seccomp = add_seccomp(native);
+        native_cover_bare(native, landlock, seccomp);
         if (arguments_are_checked(native->policy))
                 plan_cover(plan, plan_step(plan, PLAN_ARGUMENTS, NULL, 0), CLAUSE_ARGUMENTS, PLAN_NO_INDEX);
         step = plan_step(plan, PLAN_DESCRIPTORS, NULL, 0);
@@ -390,7 +372,7 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
                         native_cover_unseen(&native, PLAN_NEW_ROOT);
                         native_cover_unseen(&native, PLAN_READ_ONLY_WORLD);
                 } else {
-                        miss_mounts(&native);
+                        native_add_bare(&native);
                 }
                 add_command_steps(&native);
         } else {

@@ -30,6 +30,13 @@ void native_add_libraries(struct native *native);
 void native_add_startables(struct native *native);
 void native_grant_startables(struct native *native);
 
+/* native_bare.c: where there are no mounts. It is bare if a broker and Landlock can do for them; if not, every clause that
+ * needs mounts is missed. */
+bool native_is_bare(const struct native *native);
+void native_add_bare(struct native *native);
+void native_cover_bare(struct native *native, size_t landlock, size_t seccomp);
+void native_grant_bare_devices(struct native *native);
+
 /* native_limits.c: what holds each limit that the kernel or a count of the tree can hold. */
 void native_add_limits(struct native *native);
 

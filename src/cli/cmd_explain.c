@@ -6,7 +6,7 @@
 
 static int explain(const struct flags *flags)
 {
-        abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
+        abatis_sandbox_options options = { .size = sizeof(options), .best_effort = flags->is_best_effort };
         abatis_host *host = NULL;
         abatis_policy *policy;
         abatis_error err;

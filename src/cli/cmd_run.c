@@ -155,10 +155,12 @@ static int print_result(const abatis_result *result, int fd)
 }
 
 /* Returns an exit code of ours, or 0. *limits_output says whether the output must pass through us to be counted. */
-static int open_sandbox(const struct flags *flags, const abatis_job_options *job, abatis_sandbox **out,
-                        bool *limits_output)
+static int open_sandbox(const struct flags *flags, const abatis_job_options *job, const abatis_job *prepared,
+                        abatis_sandbox **out, bool *limits_output)
 {
-        abatis_sandbox_options options = { sizeof(options), flags->is_best_effort };
+        abatis_sandbox_options options = { .size = sizeof(options),
+                                           .best_effort = flags->is_best_effort,
+                                           .prepared = prepared };
         abatis_policy *policy;
         abatis_error err;
         int r = flags_make_policy(flags, &policy);
@@ -216,7 +218,7 @@ static int run_with_flags(const struct flags *flags)
         }
         if (abatis_job_prepare(&options, &job, &err) < 0)
                 return fail(&err);
-        r = open_sandbox(flags, &options, &sandbox, &limits_output);
+        r = open_sandbox(flags, &options, job, &sandbox, &limits_output);
         limits_output &= !options.capture && !options.terminal;
         if (r || limits_output)
                 abatis_job_finish(job, NULL, NULL);

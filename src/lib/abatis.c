@@ -140,6 +140,41 @@ static void sandbox_release(abatis_sandbox *sandbox)
         free(sandbox);
 }
 
+/* Begins a job and leaves it: that is how one finds out. */
+static int try_ground(void)
+{
+        static const char *const argv[] = { "", NULL };
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        struct job *job;
+        int error;
+
+        options.argv = argv;
+        options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
+        if (job_prepare(&options, NULL, &job, NULL) < 0)
+                return 0; /* the launch will tell why */
+        error = job_await_ground(job);
+        job_finish(job, NULL, NULL);
+        return error;
+}
+
+/* Where they are forbidden, the plan is another; when the machine is short of something else, the launch fails. */
+static void find_namespaces(abatis_host *host, const abatis_job *prepared)
+{
+        static bool
+                has_seen_them; /* this process: then it is not tried again, and if they were taken away since, the launch fails */
+        int error = 0;
+
+        if (prepared)
+                error = job_await_ground(prepared->job);
+        else if (!__atomic_load_n(&has_seen_them, __ATOMIC_RELAXED))
+                error = try_ground();
+        if (!error)
+                __atomic_store_n(&has_seen_them, true, __ATOMIC_RELAXED);
+        if (error == EPERM || error == EACCES || error == ENOSPC || error == EUSERS || error == ENOSYS ||
+            error == EINVAL)
+                host_lose_namespaces(host, error);
+}
+
 int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *options, abatis_sandbox **out,
                         abatis_error *err)
 {
@@ -158,6 +193,8 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 r = host_probe_fully(&sandbox->host, err);
         else
                 r = probe_for(policy, &sandbox->host, err);
+        if (!r && !options->best_effort)
+                find_namespaces(&sandbox->host, options->prepared);
         if (!r)
                 r = recorder_open(&sandbox->recorder, policy, err);
         if (!r)

@@ -133,6 +133,7 @@ void plan_free(struct plan *plan)
         for (size_t i = 0; i < plan->grant_count; i++)
                 free(plan->grants[i].path);
         strings_done(&plan->avoided);
+        strings_done(&plan->visible);
         free(plan->clauses);
         free(plan->steps);
         free(plan->grants);
@@ -192,6 +193,12 @@ void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind)
                         cover(plan, step, &plan->clauses[i]);
 }
 
+void plan_leave_visible(struct plan *plan, const char *what)
+{
+        if (strings_add(&plan->visible, what, NULL) < 0)
+                plan->has_failed = true;
+}
+
 void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_inside)
 {
         struct grant *grants = grow(plan, plan->grants, plan->grant_count, sizeof(*grants));
@@ -225,6 +232,14 @@ bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit)
 {
         for (size_t i = 0; i < plan->step_count; i++)
                 if (plan->steps[i].op == op && plan->steps[i].value == limit)
+                        return true;
+        return false;
+}
+
+bool plan_has(const struct plan *plan, enum plan_op op)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == op)
                         return true;
         return false;
 }

@@ -46,6 +46,7 @@ struct clause {
 
 /* In the order in which they are carried out: first by the init process, then by the command, then outside. */
 enum plan_op {
+        PLAN_SWEEP, /* where there are no namespaces: init is told of every orphan, and ends all of them */
         PLAN_NAMESPACES,
         PLAN_MAP_IDS,
         PLAN_STAGE,           /* a small tmpfs that holds /tmp, /dev/shm and the masks */
@@ -58,6 +59,7 @@ enum plan_op {
         PLAN_TERMINALS,
         PLAN_PRIVATE_SHM,
         PLAN_PRIVATE_TMP,
+        PLAN_OWN_TMP, /* where there are no mounts: a directory of the job's own in /tmp, which TMPDIR names */
         PLAN_PROC,
         PLAN_LIBRARIES, /* path, read-only: its files can be mapped as code */
         PLAN_WRITABLE,
@@ -75,6 +77,7 @@ enum plan_op {
         PLAN_PRIVILEGES,
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
+        PLAN_BROKER, /* where there are no mounts: changes that Landlock does not see are made by the supervisor */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
@@ -105,6 +108,8 @@ struct plan {
         struct grant *grants;
         struct strings
                 avoided; /* denied paths that no grant may reach, even if they appear or are replaced later */
+        struct strings
+                visible; /* what the clauses do not promise to hide, and other plans hide all the same */
         struct cover {
                 size_t step, clause;
         } * covers;
@@ -120,6 +125,7 @@ size_t plan_step(struct plan *plan, enum plan_op op, const char *path, uint64_t 
 void plan_target(struct plan *plan, size_t step, const char *target);
 void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index);
 void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind);
+void plan_leave_visible(struct plan *plan, const char *what);
 void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_inside);
 /* Says why a clause cannot be held; steps that cover it in part stay. */
 void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)
@@ -137,6 +143,7 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
 /* True when this machine can hold the default policy; wants the full probe. */
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);
+bool plan_has(const struct plan *plan, enum plan_op op);
 /* Whether the plan holds this limit by this op. */
 bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit);
 

@@ -12,6 +12,8 @@
 static const struct op_text {
         const char *name, *mechanism, *meaning;
 } op_texts[] = {
+        [PLAN_SWEEP] = { "sweep", "init that ends all descendants",
+                         "init, in a session of its own, adopts every orphan and ends last" },
         [PLAN_NAMESPACES] = { "namespaces", "PID namespace with its own init",
                               "new namespaces; init is PID 1 and ends last" },
         [PLAN_MAP_IDS] = { "map-ids", "user namespace", "the user is mapped to himself, nobody else exists" },
@@ -26,6 +28,8 @@ static const struct op_text {
         [PLAN_TERMINALS] = { "terminals", "private devpts", "pseudo terminals of its own" },
         [PLAN_PRIVATE_SHM] = { "private-shm", "tmpfs", "an empty /dev/shm" },
         [PLAN_PRIVATE_TMP] = { "private-tmp", "tmpfs", "an empty /tmp that goes with the job" },
+        [PLAN_OWN_TMP] = { "own-tmp", "directory of its own in /tmp",
+                           "TMPDIR names it; it goes with the job, and the rest of /tmp is closed" },
         [PLAN_PROC] = { "proc", "private read-only /proc", "a /proc that knows only the job's processes" },
         [PLAN_LIBRARIES] = { "libraries", "read-only bind mount", "can be mapped as code" },
         [PLAN_WRITABLE] = { "writable", "bind mount", "writable" },
@@ -44,6 +48,8 @@ static const struct op_text {
                               "no capability, none to gain, securebits locked" },
         [PLAN_LANDLOCK] = { "landlock", "Landlock", "only granted paths; other processes out of reach" },
         [PLAN_SECCOMP] = { "seccomp", "seccomp filter", "system calls and socket families that are refused" },
+        [PLAN_BROKER] = { "broker", "broker",
+                          "a file's mode, owner, times and attributes are changed by the supervisor, or not" },
         [PLAN_ARGUMENTS] = { "arguments", "supervisor", "an argument that names a denied path is refused" },
         [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
         [PLAN_ENVIRONMENT] = { "environment", "environment filter",
@@ -115,7 +121,8 @@ static json_t *clause_to_json(const struct plan *plan, size_t index)
 static int print_plan_json(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                            char **out, abatis_error *err)
 {
-        json_t *clauses = json_array(), *steps = json_array(), *grants = json_array();
+        json_t *clauses = json_array(), *steps = json_array(), *grants = json_array(),
+               *visible = json_array();
 
         for (size_t i = 0; i < plan->clause_count; i++)
                 json_array_append_new(clauses, clause_to_json(plan, i));
@@ -136,11 +143,13 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                                                 !!(grant->rights & GRANT_WRITE), "execute",
                                                 !!(grant->rights & GRANT_EXECUTE)));
         }
-        return json_to_text(json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "preset",
+        for (size_t i = 0; i < plan->visible.count; i++)
+                json_array_append_new(visible, json_string(plan->visible.items[i]));
+        return json_to_text(json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "preset",
                                       json_from_string(policy->preset), "workspace",
                                       json_from_string(policy->workspace), "backend", plan->backend, "kernel",
                                       host->kernel, "landlock_abi", host->landlock_abi, "clauses", clauses,
-                                      "steps", steps, "landlock", grants, "commands",
+                                      "steps", steps, "landlock", grants, "visible", visible, "commands",
                                       plan_commands_to_json(policy)),
                             JSON_INDENT(2), out, err);
 }
@@ -211,6 +220,10 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 text_add_line(&text, plan->avoided.items[i]);
                 text_add(&text, ", whatever appears there\n");
         }
+        if (plan->visible.count)
+                text_add(&text, "\nstays visible\n");
+        for (size_t i = 0; i < plan->visible.count; i++)
+                text_addf(&text, "  %s\n", plan->visible.items[i]);
         plan_add_commands_text(&text, policy);
         return text_take(&text, out, err);
 }

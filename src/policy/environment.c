@@ -266,7 +266,7 @@ int environment_filter(const abatis_policy *policy, const char *const *envp, con
 
         while (envp[count])
                 count++;
-        list = calloc(count + policy->environment.count + 1, sizeof(*list));
+        list = calloc(count + policy->environment.count + 2, sizeof(*list));
         if (!list)
                 return error_memory(err);
         for (size_t i = 0; i < count; i++)

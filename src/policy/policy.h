@@ -245,7 +245,8 @@ extern const char *const view_root_proc_files[];
 /* True when this user is root and the path is one of them. */
 bool view_hides_from_root(const char *path);
 
-/* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings. */
+/* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings, with room for one
+ * more. */
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
                        abatis_error *err);
 /* The values that it does not get and that nobody else should see: likewise. */

@@ -1,5 +1,6 @@
 /* child_command_linux.c: the command's own steps, from its clone to its exec. Raw system calls over prepared data. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -155,14 +156,22 @@ static long allow_opened(long ruleset, long fd, uint64_t allowed)
         return allow(ruleset, fd, allowed);
 }
 
-/* An entry that cannot be opened gets no rights. */
-static long allow_entry(long ruleset, long directory, const char *name, uint64_t allowed)
+/* An entry that cannot be opened gets no rights, and a link needs none. There can be a lot of them: what the list says of an
+ * entry's type is taken for it, and if that has changed since, the kernel refuses the rights. */
+static long allow_entry(long ruleset, long directory, const struct directory_entry *entry, uint64_t allowed)
 {
-        long fd = RAW(SYS_openat, directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), r;
+        long fd, r;
 
+        if (entry->type == DT_LNK)
+                return 0;
+        fd = RAW(SYS_openat, directory, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return 0;
-        r = allow_opened(ruleset, fd, allowed);
+        r = entry->type == DT_DIR                               ? allow(ruleset, fd, allowed)
+            : entry->type == DT_REG && allowed & LL_FILE_RIGHTS ? allow(ruleset, fd, allowed & LL_FILE_RIGHTS)
+                                                                : -EINVAL;
+        if (r == -EINVAL)
+                r = allow_opened(ruleset, fd, allowed);
         child_close(fd);
         return r;
 }
@@ -183,7 +192,7 @@ static __attribute__((noinline)) long allow_entries(long ruleset, long place, co
                         const struct directory_entry *entry = (const void *)(buffer + at);
 
                         if (!is_excepted(entry->name, rule->except))
-                                r = allow_entry(ruleset, directory, entry->name, rule->allowed);
+                                r = allow_entry(ruleset, directory, entry, rule->allowed);
                         /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
                         at += entry->length;
                 }
@@ -230,6 +239,11 @@ static long make_ruleset(struct child_job *job)
 
                 if (!rule->is_inside)
                         r = add_rule(ruleset, open_rule(rule), rule);
+        }
+        if (!r && *job->own_tmp) {
+                const struct child_rule rule = { .allowed = plan->tmp_rights, .path = job->own_tmp };
+
+                r = add_rule(ruleset, open_rule(&rule), &rule);
         }
         job->ruleset = (int)ruleset;
         return r;
@@ -360,6 +374,8 @@ static long do_step(struct child_job *job, const struct command_step *step)
         case COMMAND_LANDLOCK:
                 return restrict_paths(job);
         case COMMAND_SECCOMP:
+                if (job->plan->broker)
+                        return child_broker_give(job);
                 return RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &job->plan->filter);
         case COMMAND_WAIT:
                 return wait_for_init(job);

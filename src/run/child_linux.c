@@ -67,6 +67,15 @@ void child_wait_for_init(struct child_job *job)
                 RAW(SYS_futex, &job->phase, FUTEX_WAIT, PHASE_NEW, &patience, 0, 0);
 }
 
+int child_look_at_ground(const struct child_job *job)
+{
+        const struct timespec patience = { 0, 10 * 1000 * 1000 };
+
+        if (__atomic_load_n(&job->ground_phase, __ATOMIC_ACQUIRE) == PHASE_NEW)
+                RAW(SYS_futex, &job->ground_phase, FUTEX_WAIT, PHASE_NEW, &patience, 0, 0);
+        return __atomic_load_n(&job->ground_phase, __ATOMIC_ACQUIRE);
+}
+
 void child_give_plan(struct child_job *job)
 {
         child_set(&job->is_planned, WORD_GIVEN);
@@ -84,6 +93,7 @@ static __attribute__((noreturn)) void end(struct child_job *job, int code)
 {
         if (!job->ground->namespaces)
                 child_sweep(job);
+        child_tmp_remove(job);
         for (;;)
                 RAW(SYS_exit_group, code);
 }
@@ -153,14 +163,15 @@ static void pass_signal(const struct child_job *job, int number)
 
 /* What init holds while the command runs. Nothing of the host program is among it: its pipes must see their ends. */
 struct held {
-        struct pollfd waits[3]; /* the host program, signals, and mounts, if they are watched */
+        struct pollfd waits[4]; /* the host program, signals, and mounts and questions, if there are */
         int wait_count;
-        long stage, proc; /* another one twice where there is none */
+        int mounts, questions; /* which of them; 0: none */
+        long stage, proc;      /* another one twice where there is none */
 };
 
 static void close_others(const struct held *held)
 {
-        long kept[5] = { held->stage }, next = 0;
+        long kept[6] = { held->stage }, next = 0;
         int count = 1;
 
         for (int i = -1; i < held->wait_count; i++, count++) {
@@ -241,8 +252,14 @@ static bool restore_masks(struct child_job *job, bool *is_missing)
         return true;
 }
 
-/* Until the command or the host program ends. */
-static void hold(struct child_job *job, long signals)
+static int add_wait(struct held *held, long fd, short events)
+{
+        held->waits[held->wait_count] = (struct pollfd){ (int)fd, events, 0 };
+        return held->wait_count++;
+}
+
+/* Until the command or the host program ends. The broker's listener is negative if there is none. */
+static void hold(struct child_job *job, long signals, long listener)
 {
         /* No event tells when a path that was removed outside is made again. */
         const struct timespec soon = { 0, 5 * 1000 * 1000 };
@@ -257,8 +274,10 @@ static void hold(struct child_job *job, long signals)
                 long mounts = RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 
                 if (mounts >= 0)
-                        held.waits[held.wait_count++] = (struct pollfd){ (int)mounts, POLLPRI, 0 };
+                        held.mounts = add_wait(&held, mounts, POLLPRI);
         }
+        if (listener >= 0)
+                held.questions = add_wait(&held, listener, POLLIN);
         close_others(&held);
         /* The signal that comes with the word is lost if it came before our first instruction: the kernel drops it when we
          * say what to do about such signals. So the word is looked at first. */
@@ -269,11 +288,15 @@ static void hold(struct child_job *job, long signals)
                         continue;
                 if (held.waits[0].revents)
                         return;
-                if (held.wait_count > 2 && (held.waits[2].revents || is_missing)) {
+                if (held.mounts && (held.waits[held.mounts].revents || is_missing)) {
                         if (!restore_masks(job, &is_missing))
                                 return;
                         close_others(&held);
                 }
+                if (held.questions && held.waits[held.questions].revents & POLLIN)
+                        child_broker_serve(job, listener);
+                else if (held.questions && held.waits[held.questions].revents)
+                        held.waits[held.questions].fd = -1; /* nobody is left who could ask */
                 /* Mostly it is the command's end: everybody waits for us, and nobody for what we leave unread. */
                 if (!held.waits[1].revents)
                         continue;
@@ -299,11 +322,14 @@ static bool make_terminal(struct child_job *job)
 }
 
 /* The part of the setup that is init's own. Returns the descriptor that signals come through, or an error. */
-static long set_up(struct child_job *job)
+static long set_up(struct child_job *job, long *listener)
 {
         const uint64_t wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
         long signals = job->ground->namespaces ? 0 : child_sweep_prepare(job);
+
+        if (!job->ground->namespaces && signals >= 0)
+                signals = child_broker_prepare(job);
 
         /* While it lays the ground, here or on another processor, the parent makes the plan. */
         child_set(&job->phase, PHASE_SETUP);
@@ -322,6 +348,11 @@ static long set_up(struct child_job *job)
             child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
+        if (job->plan->broker) {
+                *listener = child_broker_take(job);
+                if (*listener < 0)
+                        return *listener; /* the command has reported why it gave none */
+        }
         return signals;
 }
 
@@ -331,15 +362,15 @@ void child_init(void *argument)
         const struct {
                 uint64_t handler, flags, restorer, mask;
         } default_action = { 0, 0, 0, 0 };
-        long signals;
+        long signals, listener = -1;
 
         /* All signals are blocked since before the clone. A caller that ignores SIGCHLD would have the kernel reap the
          * command without telling us. */
         RAW(SYS_rt_sigaction, SIGCHLD, &default_action, 0, sizeof(uint64_t));
         job->umask = (int)RAW(SYS_umask, 0);
-        signals = set_up(job);
+        signals = set_up(job, &listener);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);
         if (signals >= 0)
-                hold(job, signals);
+                hold(job, signals, listener);
         end(job, 0);
 }

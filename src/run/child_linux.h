@@ -95,6 +95,15 @@ struct child_ground {
         bool has_mounts;
 };
 
+/* What the broker decides by: paths as the kernel prints them, in lists that end with NULL. */
+struct child_broker {
+        const char *const *open;   /* trees whose files the command may change */
+        const char *const *closed; /* trees in these that it may not */
+        const char *const *hidden; /* trees whose directories it may not list, */
+        const char *const *shown;  /* but these, unless they are denied; */
+        const char *const *denied;
+};
+
 /* Prepared once for a sandbox, read-only afterwards. */
 struct child_plan {
         const struct init_step *init_steps;
@@ -107,6 +116,8 @@ struct child_plan {
         const struct child_rule *rules;
         size_t rule_count;
         struct sock_fprog filter;
+        uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
+        const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
 };
 
 enum {
@@ -115,6 +126,7 @@ enum {
         CHILD_STACKS_SIZE =
                 2 * CHILD_STACK_SIZE + CHILD_STACK_PAGE, /* init's and the command's, to be aligned */
         CHILD_PASS_SIGNAL = 40,
+        CHILD_TMP_SIZE = 256,
 };
 
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
@@ -145,6 +157,9 @@ struct child_job {
         bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
+        int broker_sockets[2];           /* from the command to init, where there are no namespaces */
+        struct child_broker_room *broker_room;
+        char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
 
         /* Futexes. */
         int is_planned;     /* by the parent: enum child_word */
@@ -161,10 +176,15 @@ struct child_job {
         int status;
 };
 
+/* How much memory a broker wants. */
+extern const size_t child_broker_room_size;
+
 /* For the parent. The first gives the processor to init: where a new process starts beside its parent, it would otherwise
  * wait until the parent sleeps, and the command that init starts is the one to find another processor. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
+/* The ground's phase; if it is still being laid, after 10 ms at most. */
+int child_look_at_ground(const struct child_job *job);
 /* Whether it waits for the plan or runs, it ends. */
 void child_cancel(struct child_job *job);
 
@@ -181,6 +201,16 @@ long child_terminal_take(const struct child_job *job);
 long child_sweep_prepare(struct child_job *job);
 long child_sweep_die_with_init(const struct child_job *job);
 void child_sweep(struct child_job *job);
+/* The broker of a plan that has one: init prepares before it starts the command; the command loads its filter and gives;
+ * init takes, and has the descriptor that questions come through; each call answers one. */
+long child_broker_prepare(struct child_job *job);
+long child_broker_give(const struct child_job *job);
+long child_broker_take(struct child_job *job);
+void child_broker_serve(struct child_job *job, long listener);
+long child_send_descriptor(long socket, long fd);
+long child_receive_descriptor(long socket);
+/* Also for the parent. */
+void child_tmp_remove(const struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);
 /* A descriptor (O_PATH) of what stands at an absolute path of any length. Follows no link, also where there is no
  * openat2. */

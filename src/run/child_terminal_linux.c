@@ -2,6 +2,7 @@
  * prepared data. It is one of the sandbox's own /dev/pts, so its name leads to it inside, and nowhere else. */
 #define _GNU_SOURCE
 #include <asm/ioctls.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -10,14 +11,16 @@
 #include "run/child_linux.h"
 #include "run/syscall_linux.h"
 
-static long send_descriptor(long socket, long fd)
+union control {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+};
+
+long child_send_descriptor(long socket, long fd)
 {
-        union {
-                struct cmsghdr header;
-                char room[CMSG_SPACE(sizeof(int))];
-        } control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
-                                  .cmsg_level = SOL_SOCKET,
-                                  .cmsg_type = SCM_RIGHTS } };
+        union control control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
+                                              .cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS } };
         char byte = 0;
         struct iovec part = { &byte, 1 };
         struct msghdr message = {
@@ -26,6 +29,27 @@ static long send_descriptor(long socket, long fd)
 
         *(int *)(void *)CMSG_DATA(&control.header) = (int)fd;
         return RAW(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+}
+
+long child_receive_descriptor(long socket)
+{
+        union control control;
+        char byte;
+        struct iovec part = { &byte, 1 };
+        struct msghdr message = {
+                .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+        };
+        long r;
+
+        do
+                r = RAW(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC);
+        while (r == -EINTR);
+        if (r < 0)
+                return r;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        if (!r || message.msg_controllen < sizeof(control.header) || control.header.cmsg_type != SCM_RIGHTS)
+                return -EPIPE; /* whoever had it is gone */
+        return *(const int *)(const void *)CMSG_DATA(&control.header);
 }
 
 long child_terminal_make(struct child_job *job)
@@ -41,7 +65,7 @@ long child_terminal_make(struct child_job *job)
         if (!r)
                 r = RAW(SYS_ioctl, master, TIOCSWINSZ, job->terminal_size);
         if (!r)
-                r = send_descriptor(job->terminal_socket, master);
+                r = child_send_descriptor(job->terminal_socket, master);
         RAW(SYS_close, master);
         return r < 0 ? r : 0;
 }

@@ -8,6 +8,7 @@
 #include "run/filter_linux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -42,6 +43,13 @@ enum verdict {
         CHECK_MODE_2,
         CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
         CHECK_OPEN_2,
+        ASK,           /* the broker */
+        CHECK_CHMOD_1, /* as CHECK_MODE_1, then the broker */
+        CHECK_CHMOD_2,
+        CHECK_SELF,           /* this thread; about another the broker is asked */
+        CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
+        CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
+        CHECK_IOCTL_OF_FILES, /* as CHECK_IOCTL, and no change of a file that was opened to be read */
         VERDICT_COUNT,
 };
 
@@ -143,7 +151,58 @@ static const struct entry entries[] = {
         { LAST_KNOWN + 1, ABSENT },
 };
 
+static const struct entry entries_among_others[] = {
+        /* a file's mode, owner, times and attributes */
+        { SYS_fchmod, CHECK_CHMOD_1 },
+        { SYS_fchmodat, CHECK_CHMOD_2 },
+        { 452 /* fchmodat2 */, CHECK_CHMOD_2 },
+        { SYS_fchown, ASK },
+        { SYS_fchownat, ASK },
+        { SYS_utimensat, ASK },
+        { SYS_setxattr, ASK },
+        { SYS_lsetxattr, ASK },
+        { SYS_fsetxattr, ASK },
+        { SYS_removexattr, ASK },
+        { SYS_lremovexattr, ASK },
+        { SYS_fremovexattr, ASK },
+        { 463 /* setxattrat */, ABSENT },
+        { 466 /* removexattrat */, ABSENT },
+        { 469 /* file_setattr */, ABSENT },
+        { SYS_ioctl, CHECK_IOCTL_OF_FILES },
+#ifdef SYS_chmod
+        { SYS_chmod, CHECK_CHMOD_1 },
+        { SYS_chown, ASK },
+        { SYS_lchown, ASK },
+        { SYS_utime, ASK },
+        { SYS_utimes, ASK },
+        { SYS_futimesat, ASK },
+#endif
+        /* other processes */
+        { SYS_prlimit64, CHECK_SELF },
+        { SYS_sched_setaffinity, CHECK_SELF },
+        { SYS_sched_setparam, CHECK_SELF },
+        { SYS_sched_setscheduler, CHECK_SELF },
+        { SYS_sched_setattr, CHECK_SELF },
+        { SYS_setpriority, CHECK_PRIORITY_OF },
+        { SYS_ioprio_set, CHECK_IO_PRIORITY_OF },
+        /* queues, semaphores and memory of the host's */
+        { SYS_mq_open, ABSENT },
+        { SYS_mq_unlink, ABSENT },
+        { SYS_msgget, ABSENT },
+        { SYS_msgctl, ABSENT },
+        { SYS_msgrcv, ABSENT },
+        { SYS_msgsnd, ABSENT },
+        { SYS_semget, ABSENT },
+        { SYS_semctl, ABSENT },
+        { SYS_semtimedop, ABSENT },
+        { SYS_semop, ABSENT },
+        { SYS_shmget, ABSENT },
+        { SYS_shmctl, ABSENT },
+        { SYS_shmat, ABSENT },
+};
+
 #define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
+#define AMONG_OTHERS_COUNT (sizeof(entries_among_others) / sizeof(*entries_among_others))
 
 /* From `start` up to the next range's start. */
 struct range {
@@ -223,7 +282,34 @@ static void emit_refuse_bits(struct builder *builder, unsigned argument, unsigne
         emit_allow(builder);
 }
 
-static void emit_ioctl(struct builder *builder)
+/* Flags and attributes of files, which need no descriptor to write by, and whole trees of btrfs: by the letter that a file
+ * system's commands have, except those that only ask or copy. */
+static void emit_file_ioctl(struct builder *builder)
+{
+        static const unsigned letters[] = { 'f' << 8, 'X' << 8, 'v' << 8, 0x94 << 8, 0xf5 << 8 };
+        static const unsigned passed[] = {
+                0x80086601 /* FS_IOC_GETFLAGS */,   0x80046601,
+                0x80087601 /* FS_IOC_GETVERSION */, 0x80047601,
+                0xc020660b /* FS_IOC_FIEMAP */,     0x801c581f /* FS_IOC_FSGETXATTR */,
+                0x40049409 /* FICLONE */,           0x4020940d /* FICLONERANGE */,
+                0xc0189436 /* FIDEDUPERANGE */,
+        };
+        unsigned letter_count = sizeof(letters) / sizeof(*letters);
+        unsigned passed_count = sizeof(passed) / sizeof(*passed);
+
+        emit_load(builder, 1);
+        emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xff00, 0, 0);
+        for (unsigned i = 0; i < letter_count; i++)
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, letters[i], (unsigned char)(letter_count - i), 0);
+        emit_allow(builder);
+        emit_load(builder, 1);
+        for (unsigned i = 0; i < passed_count; i++)
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, passed[i], (unsigned char)(passed_count - i), 0);
+        emit_refuse(builder);
+        emit_allow(builder);
+}
+
+static void emit_ioctl(struct builder *builder, bool checks_files)
 {
         static const unsigned refused[] = {
                 0x5412 /* TIOCSTI */,  0x541c /* TIOCLINUX */,   0x541d /* TIOCCONS */,
@@ -234,25 +320,56 @@ static void emit_ioctl(struct builder *builder)
         emit_load(builder, 1);
         for (unsigned i = 0; i < count; i++)
                 emit(builder, BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(count - i), 0);
-        emit_allow(builder);
+        if (checks_files)
+                emit(builder, BPF_JMP | BPF_JA, 1, 0, 0);
+        else
+                emit_allow(builder);
         emit_refuse(builder);
+        if (checks_files)
+                emit_file_ioctl(builder);
 }
 
 static void emit_fcntl(struct builder *builder)
 {
+        bool asks = builder->options->is_among_others;
+
         emit_load(builder, 1);
+        /* Who is to be told of input is named by a number; or by what a pointer leads to. */
+        if (asks) {
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 5, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN_EX, 3, 0);
+        }
         emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1024 /* F_SETLEASE */, 2, 0);
         emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1040 /* F_SETDELEG */, 1, 0);
         emit_allow(builder);
         emit_refuse(builder);
+        if (asks)
+                emit_return(builder, SECCOMP_RET_USER_NOTIF);
 }
 
+/* Among others the broker lists directories for the command: one that holds something denied has no right of Landlock's to
+ * be listed. Not those that are opened from another directory, on the way through a tree. */
 static void emit_open(struct builder *builder, unsigned flags_argument)
 {
+        bool asks = builder->options->is_among_others;
+
         emit_load(builder, flags_argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 0x40 /* O_CREAT */ | 0x400000 /* O_TMPFILE */, 1, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | 0x400000 /* O_TMPFILE */, asks ? 2 : 1, 0);
+        if (asks)
+                emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, 5, 0);
         emit_allow(builder);
         emit_refuse_bits(builder, flags_argument + 1, 06000);
+        if (!asks)
+                return;
+        if (flags_argument == 2) {
+                emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 2, 0);
+                emit_load(builder, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)AT_FDCWD, 1, 0);
+        } else {
+                emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 0, 1);
+        }
+        emit_allow(builder);
+        emit_return(builder, SECCOMP_RET_USER_NOTIF);
 }
 
 /* Stream and datagram, over TCP and UDP: no raw, no SCTP, no MPTCP. */
@@ -318,6 +435,30 @@ static void emit_socketpair(struct builder *builder)
         emit_allow(builder);
 }
 
+static void emit_ask(struct builder *builder)
+{
+        emit_return(builder, SECCOMP_RET_USER_NOTIF);
+}
+
+static void emit_chmod(struct builder *builder, unsigned mode_argument)
+{
+        emit_load(builder, mode_argument);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 06000, 0, 1);
+        emit_refuse(builder);
+        emit_ask(builder);
+}
+
+/* 0 is the caller itself. What comes before it says of what: a thread, a group, or every process of a user. */
+static void emit_priority(struct builder *builder, unsigned group)
+{
+        emit_load(builder, 1);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+        emit_load(builder, 0);
+        emit(builder, BPF_JMP | BPF_JGT | BPF_K, group, 1, 0);
+        emit_allow(builder);
+        emit_ask(builder);
+}
+
 static void emit_verdict(struct builder *builder, enum verdict verdict)
 {
         const unsigned namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -340,7 +481,7 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
                 emit_refuse_bits(builder, 0, namespaces | 0x80 /* CLONE_NEWTIME */);
                 return;
         case CHECK_IOCTL:
-                emit_ioctl(builder);
+                emit_ioctl(builder, false);
                 return;
         case CHECK_FCNTL:
                 emit_fcntl(builder);
@@ -368,6 +509,30 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_OPEN_2:
                 emit_open(builder, 2);
+                return;
+        case ASK:
+                emit_ask(builder);
+                return;
+        case CHECK_CHMOD_1:
+                emit_chmod(builder, 1);
+                return;
+        case CHECK_CHMOD_2:
+                emit_chmod(builder, 2);
+                return;
+        case CHECK_SELF:
+                emit_load(builder, 0);
+                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+                emit_ask(builder);
+                emit_allow(builder);
+                return;
+        case CHECK_PRIORITY_OF:
+                emit_priority(builder, 1 /* PRIO_PGRP */);
+                return;
+        case CHECK_IO_PRIORITY_OF:
+                emit_priority(builder, 2 /* IOPRIO_WHO_PGRP */);
+                return;
+        case CHECK_IOCTL_OF_FILES:
+                emit_ioctl(builder, true);
                 return;
         case VERDICT_COUNT:
                 return;
@@ -445,6 +610,8 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
 
         for (size_t i = 0; i < ENTRY_COUNT; i++)
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
+        for (size_t i = 0; options->is_among_others && i < AMONG_OTHERS_COUNT; i++)
+                verdicts[entries_among_others[i].number] = (unsigned char)entries_among_others[i].verdict;
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
@@ -458,7 +625,7 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
 int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
 {
         struct builder builder;
-        struct range ranges[2 * (ENTRY_COUNT + HOMELESS_COUNT) + 3];
+        struct range ranges[2 * (ENTRY_COUNT + AMONG_OTHERS_COUNT + HOMELESS_COUNT) + 3];
         size_t count = make_ranges(ranges, options);
 
         /* Not all of it: the list of jumps is long. */

@@ -18,6 +18,9 @@ struct filter_options {
         enum network_mode network;
         bool has_memory_files; /* no mount and no Landlock rule covers them, and they are started like any program */
         bool counts_memory; /* by process: there must be none that belongs to no process */
+        /* There are no namespaces: the numbers of processes and queues are the host's. Then a broker, too, is asked before a
+         * file's mode, owner, times or attributes change, which no mount refuses. */
+        bool is_among_others;
 };
 
 /* Fails only if the program outgrows FILTER_MAX. */

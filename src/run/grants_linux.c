@@ -39,6 +39,7 @@ struct granter {
         const abatis_policy *policy;
         const abatis_host *host;
         struct resources *resources;
+        bool has_broker;
 };
 
 /* Where the command finds what init put there, not the host's own. */
@@ -124,7 +125,8 @@ static bool is_avoided(const struct plan *plan, const char *path)
 static int add_grant(struct granter *granter, const char *path, uint64_t access, abatis_error *err);
 
 /* The entries get the rights, except those on the way to what is avoided; for these the same is done one level down.
- * The directory itself may be listed, as people expect of `ls`. */
+ * The directory itself may be listed, as people expect of `ls`: a mask keeps what is avoided from being listed with it, or the
+ * broker does both. */
 static int add_entries(struct granter *granter, const char *path, uint64_t access, const char **except,
                        abatis_error *err)
 {
@@ -138,7 +140,7 @@ static int add_entries(struct granter *granter, const char *path, uint64_t acces
                 if (!r)
                         r = add_grant(granter, strings->items[strings->count - 1], access, err);
         }
-        if (!r && access & LL_READ_DIR)
+        if (!r && access & LL_READ_DIR && !granter->has_broker)
                 r = add_rule(granter, (struct child_rule){ access & LL_READ_DIR, path, false, NULL }, err);
         return r;
 }
@@ -187,7 +189,7 @@ static int add_grant(struct granter *granter, const char *path, uint64_t access,
 int grants_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                 struct resources *resources, abatis_error *err)
 {
-        struct granter granter = { plan, policy, host, resources };
+        struct granter granter = { plan, policy, host, resources, plan_has(plan, PLAN_BROKER) };
         struct ll_ruleset *ruleset = &resources->child.ruleset;
         int abi = host->landlock_abi;
 
@@ -197,6 +199,11 @@ int grants_make(const struct plan *plan, const abatis_policy *policy, const abat
         if (abi >= 6)
                 ruleset->scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
         resources->child.ruleset_size = ll_ruleset_size(abi);
+        if (plan_has(plan, PLAN_OWN_TMP))
+                resources->child.tmp_rights =
+                        rights_to_access(GRANT_READ | GRANT_WRITE |
+                                                 (policy->commands.count ? 0 : GRANT_EXECUTE),
+                                         abi);
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
                 uint64_t access = rights_to_access(grant->rights, abi);

@@ -176,6 +176,20 @@ static int attempt_seccomp(const void *argument)
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
+/* Refused inside a sandbox that has a broker itself: the kernel lets no process have two. */
+static int attempt_broker(const void *argument)
+{
+        struct sock_filter code[] = { { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW } };
+        struct sock_fprog program = { 1, code };
+
+        (void)argument;
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                return -1;
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) < 0
+                       ? -1
+                       : 0;
+}
+
 static int attempt_landlock(const void *argument)
 {
         struct ll_ruleset attributes = { .handled_fs = LL_EXECUTE };
@@ -222,6 +236,34 @@ static void explain_user_namespaces(int error, char *out, size_t size)
                         "user namespaces are refused (%s), by a container's seccomp profile or a security module; fix: "
                         "allow unshare and clone with CLONE_NEWUSER there",
                         strerror(error));
+}
+
+static void find_broker(abatis_host *host, int error)
+{
+        if (error == EBUSY)
+                snprintf(host->broker_reason, sizeof(host->broker_reason),
+                         "a sandbox around this one has a broker, and the kernel lets no process have two");
+        else if (error)
+                snprintf(host->broker_reason, sizeof(host->broker_reason),
+                         "seccomp notifications are refused (%s)", strerror(error));
+        else if (read_number("/proc/sys/kernel/yama/ptrace_scope") > 1)
+                snprintf(
+                        host->broker_reason, sizeof(host->broker_reason),
+                        "the memory of one's own processes is closed; fix: sysctl kernel.yama.ptrace_scope=1");
+        host->has_broker = !*host->broker_reason;
+}
+
+void host_lose_namespaces(abatis_host *host, int error)
+{
+        if (host->namespaces == NAMESPACES_ROOT)
+                snprintf(host->namespaces_reason, sizeof(host->namespaces_reason),
+                         "namespaces are refused (%s), as in a container that masks a part of /proc",
+                         strerror(error));
+        else
+                explain_user_namespaces(error, host->namespaces_reason, sizeof(host->namespaces_reason));
+        host->namespaces = NAMESPACES_NONE;
+        /* Where somebody has set a filter before, it may have a listener. Else it can be had, if at all. */
+        find_broker(host, prctl(PR_GET_SECCOMP) == 2 ? try_in_child(attempt_broker, NULL) : 0);
 }
 
 static void probe_namespaces(abatis_host *host)
@@ -302,6 +344,17 @@ static void probe_kernel(abatis_host *host)
                  host->landlock_abi < 6 ? "; below ABI 6 network modes with unix sockets are refused" : "");
 }
 
+static void probe_broker(abatis_host *host)
+{
+        struct host_finding *finding;
+
+        find_broker(host, try_in_child(attempt_broker, NULL));
+        finding = add_finding(host, "broker", host->has_broker, false);
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 host->has_broker ? "seccomp notifications, for where there are no namespaces"
+                                  : host->broker_reason);
+}
+
 void host_probe_limits(abatis_host *host)
 {
         cgroup_find(&host->cgroup);
@@ -367,6 +420,7 @@ int host_probe_fully(abatis_host *host, abatis_error *err)
                 return error_memory(err);
         probe_kernel(host);
         probe_namespaces(host);
+        probe_broker(host);
         find_limits(host);
         probe_bubblewrap(host);
         return 0;

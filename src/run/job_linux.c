@@ -4,10 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -59,6 +64,48 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
         return 0;
 }
 
+/* Its name is nobody's guess, and what is there already is never taken. */
+static int make_directory_in(const char *place, char path[CHILD_TMP_SIZE])
+{
+        uint64_t number;
+
+        if (getrandom(&number, sizeof(number), 0) == sizeof(number) &&
+            snprintf(path, CHILD_TMP_SIZE, "%s/abatis-%016" PRIx64, place, number) < CHILD_TMP_SIZE &&
+            !mkdir(path, 0700))
+                return 0;
+        *path = '\0';
+        return -1;
+}
+
+/* A sandbox around this one may have closed /tmp, and says where else. */
+static int make_own_tmp(struct job *job, abatis_error *err)
+{
+        const char *other = getenv("TMPDIR");
+
+        if (make_directory_in("/tmp", job->child.own_tmp) < 0) {
+                int error = errno;
+
+                if (!other || *other != '/' || make_directory_in(other, job->child.own_tmp) < 0)
+                        return error_os(err, error, "cannot make a directory in /tmp");
+        }
+        snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", job->child.own_tmp);
+        return 0;
+}
+
+/* The variable names the job's own directory, unless it names another that the command may write. There is room for one more. */
+static void point_to_own_tmp(struct job *job, const char **envp)
+{
+        size_t i = 0;
+
+        while (envp[i] && strncmp(envp[i], "TMPDIR=", 7))
+                i++;
+        if (envp[i] && envp[i][7] && strcmp(envp[i] + 7, "/tmp"))
+                return;
+        if (!envp[i])
+                envp[i + 1] = NULL;
+        envp[i] = job->tmp_variable;
+}
+
 static int check_options(const abatis_job_options *options, abatis_error *err)
 {
         if (!options || options->size < sizeof(*options))
@@ -81,6 +128,10 @@ static int prepare_command(struct job *job, abatis_error *err)
         OWN_FREE const char **envp = NULL;
         int r = environment_filter(policy, host_envp, &envp, err);
 
+        if (!r && job->context.resources->child.tmp_rights)
+                r = make_own_tmp(job, err);
+        if (!r && *job->child.own_tmp)
+                point_to_own_tmp(job, envp);
         if (!r)
                 r = program_find(options->argv[0], envp, &job->program, err);
         if (!r)
@@ -93,6 +144,11 @@ static int prepare_command(struct job *job, abatis_error *err)
         if (!job->slots)
                 return error_memory(err);
         job->child.slots = job->slots;
+        if (job->context.resources->child.broker) {
+                job->child.broker_room = malloc(child_broker_room_size);
+                if (!job->child.broker_room)
+                        return error_memory(err);
+        }
         job->child.plan = &job->context.resources->child;
         job->cwd = path_to_enter(options->cwd);
         for (int i = 0; i < 3; i++)
@@ -150,6 +206,7 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.cgroup = job->meter.cgroup.directory;
         pid = raw_clone(&arguments, child_init, &job->child);
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+        job->clone_errno = pid < 0 ? (int)-pid : 0;
         if (pid < 0) {
                 job->pidfd = -1;
                 if (!job->ground.child.namespaces)
@@ -189,6 +246,8 @@ static int connect_stdio(struct job *job, abatis_error *err)
 
 static void job_free(struct job *job)
 {
+        /* Init has done it, if it came to that. */
+        child_tmp_remove(&job->child);
         const int fds[] = { job->epoll, job->pidfd, job->timer };
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
@@ -203,8 +262,9 @@ static void job_free(struct job *job)
         free(job->arena);
         free(job->program);
         free(job->cwd);
-        resources_return_stacks(job->context.resources, job->stacks);
+        stacks_return(job->context.resources ? &job->context.resources->stacks : NULL, job->stacks);
         free(job->slots);
+        free(job->child.broker_room);
         free(job);
 }
 
@@ -220,6 +280,18 @@ static void begin_ground(struct job *job, const abatis_host *known)
         /* Init has the processor while the caller makes a plan; who has one goes on, and has others to start. */
         if (!clone_init(job, NULL) && !known)
                 child_wait_for_init(&job->child);
+}
+
+int job_await_ground(const struct job *job)
+{
+        struct pollfd end = { job->pidfd, POLLIN, 0 };
+
+        if (job->pidfd < 0)
+                return job->clone_errno;
+        while (child_look_at_ground(&job->child) == PHASE_NEW)
+                if (poll(&end, 1, 0))
+                        return EINTR; /* init was killed; the launch will tell */
+        return child_look_at_ground(&job->child) == PHASE_FAILED ? job->child.failed_errno : 0;
 }
 
 int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
@@ -240,7 +312,7 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
         job->terminal = (struct terminal)TERMINAL_INIT;
         job->meter = (struct meter)METER_INIT;
         job->context.resources = resources;
-        job->stacks = resources_take_stacks(resources);
+        job->stacks = stacks_take(resources ? &resources->stacks : NULL);
         r = job->stacks ? connect_stdio(job, err) : error_memory(err);
         if (r < 0) {
                 job_free(job);

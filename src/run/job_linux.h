@@ -19,12 +19,14 @@ struct job {
         struct job_context context;
         char *arena; /* owned: argv, envp and their strings; the command reads them until its exec */
         char *program, *cwd;
-        char *stacks; /* owned: init's and the command's */
+        char tmp_variable[CHILD_TMP_SIZE + 8]; /* "TMPDIR=..." */
+        char *stacks;                          /* owned: init's and the command's */
         int *slots;
         struct stdio stdio;
         int epoll; /* -1 until there is something to wait for */
         int pidfd, timer;
-        int init; /* its PID, as long as it is not reaped */
+        int init;        /* its PID, as long as it is not reaped */
+        int clone_errno; /* why there is none, where the kernel refused to make it */
         struct meter meter;
         struct terminal terminal;     /* if the command has one; stdout is then what it shows */
         bool is_typing_watched;       /* epoll waits for something to type, */

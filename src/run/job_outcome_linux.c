@@ -60,6 +60,10 @@ static int report_failure(const struct job *job, abatis_error *err)
         if (!child->failed_in_init && child->failed_op == COMMAND_CHDIR)
                 return error_os(err, child->failed_errno,
                                 "the working directory '%s' cannot be entered inside", child->cwd);
+        if (!child->failed_in_init && child->failed_op == COMMAND_SECCOMP && child->failed_errno == EBUSY)
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "a sandbox around this one has a broker, and the kernel lets no process have two");
         if (child->failed_plan_op == PLAN_ENTER_ROOT && child->failed_errno == EINVAL)
                 return error_set(
                         err, ABATIS_E_UNENFORCEABLE,

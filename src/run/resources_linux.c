@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "run/broker_linux.h"
 #include "run/grants_linux.h"
 
 /* Used while the steps of one plan are made. */
@@ -105,14 +106,6 @@ static const char *keep(struct opener *opener, const char *first, const char *se
 static const char *in_root(struct opener *opener, const char *path)
 {
         return keep(opener, opener->root, path);
-}
-
-static bool has_op(const struct plan *plan, enum plan_op op)
-{
-        for (size_t i = 0; i < plan->step_count; i++)
-                if (plan->steps[i].op == op)
-                        return true;
-        return false;
 }
 
 static bool is_noexec(const struct plan *plan)
@@ -428,11 +421,21 @@ static void finish_command(struct opener *opener)
 {
         command_step(opener, COMMAND_DESCRIPTORS);
         command_step(opener, COMMAND_WAIT);
-        if (has_op(opener->plan, PLAN_LANDLOCK))
+        if (plan_has(opener->plan, PLAN_LANDLOCK))
                 command_step(opener, COMMAND_LANDLOCK);
         command_step(opener, COMMAND_CHDIR);
         command_step(opener, COMMAND_REOPEN);
         set_limits(opener);
+}
+
+/* Of files there can be many, and each in a slot is a descriptor. */
+static void expose(struct opener *opener, const struct step *step)
+{
+        if (copies_are_for(step))
+                place(opener, step->path, opener->tree_slot++);
+        else
+                init_step(opener, INIT_EXPOSE, in_root(opener, step->path))->value =
+                        ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
 }
 
 /* One step of the plan after the world became read-only. */
@@ -441,6 +444,8 @@ static void translate(struct opener *opener, const struct step *step)
         struct init_step *child;
 
         switch (step->op) {
+        case PLAN_SWEEP:
+        case PLAN_OWN_TMP:
         case PLAN_NAMESPACES:
         case PLAN_MAP_IDS:
         case PLAN_STAGE:
@@ -457,6 +462,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_ENVIRONMENT:
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
+        case PLAN_BROKER:
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
                 init_step(opener, INIT_COVER, opener->root)->target = "root";
@@ -468,12 +474,7 @@ static void translate(struct opener *opener, const struct step *step)
                 place(opener, step->path, opener->tree_slot++);
                 return;
         case PLAN_START:
-                /* Of files there can be many, and each in a slot is a descriptor. */
-                if (copies_are_for(step))
-                        place(opener, step->path, opener->tree_slot++);
-                else
-                        init_step(opener, INIT_EXPOSE, in_root(opener, step->path))->value =
-                                ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
+                expose(opener, step);
                 return;
         case PLAN_DEVICES:
                 place_devices(opener);
@@ -537,7 +538,7 @@ static int find_stage(const char **out, abatis_error *err)
 
 static int make_steps(struct opener *opener, abatis_error *err)
 {
-        if (has_op(opener->plan, PLAN_READ_ONLY_WORLD)) {
+        if (plan_has(opener->plan, PLAN_READ_ONLY_WORLD)) {
                 const char *stage = NULL;
                 int r = find_stage(&stage, err);
 
@@ -545,12 +546,12 @@ static int make_steps(struct opener *opener, abatis_error *err)
                         return r;
                 opener->has_shm = !strcmp(stage, "/dev/shm"); /* it would be the first choice */
                 opener->has_queues = kind_of("/dev/mqueue") == PATH_DIRECTORY;
-                if (has_op(opener->plan, PLAN_NEW_ROOT))
+                if (plan_has(opener->plan, PLAN_NEW_ROOT))
                         opener->root = keep(opener, stage, "/root");
-                opener->noexec = has_op(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;
+                opener->noexec = plan_has(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;
                 opener->plan_op = PLAN_STAGE;
                 init_step(opener, INIT_STAGE, stage)->target = stage_options(opener);
-                if (has_op(opener->plan, PLAN_COUNT)) {
+                if (plan_has(opener->plan, PLAN_COUNT)) {
                         opener->plan_op = PLAN_COUNT;
                         init_step(opener, INIT_COUNT, NULL);
                         opener->plan_op = PLAN_STAGE;
@@ -580,6 +581,11 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         struct opener opener = {
                 .resources = resources, .plan = plan, .policy = policy, .host = host, .root = ""
         };
+        const struct filter_options filter = { .network = policy->network,
+                                               .has_memory_files = !policy->commands.count,
+                                               .counts_memory =
+                                                       plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
+                                               .is_among_others = plan_has(plan, PLAN_BROKER) };
         int r;
 
         if (!resources)
@@ -589,18 +595,16 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         if (!r)
                 r = make_steps(&opener, err);
         if (!r)
-                r = filter_build(&(struct filter_options){ .network = policy->network,
-                                                           .has_memory_files = !policy->commands.count,
-                                                           .counts_memory = plan_limits_by(plan, PLAN_COUNT,
-                                                                                           LIMIT_MEMORY) },
-                                 &resources->filter, err);
-        if (!r && has_op(plan, PLAN_LANDLOCK))
+                r = filter_build(&filter, &resources->filter, err);
+        if (!r && plan_has(plan, PLAN_LANDLOCK))
                 r = grants_make(plan, policy, host, resources, err);
+        if (!r && plan_has(plan, PLAN_BROKER))
+                r = broker_make(plan, policy, resources, err);
         if (r < 0) {
                 resources_free(resources);
                 return r;
         }
-        resources->child.keeps_masks = has_op(plan, PLAN_HIDE) || has_op(plan, PLAN_PROTECT);
+        resources->child.keeps_masks = plan_has(plan, PLAN_HIDE) || plan_has(plan, PLAN_PROTECT);
         resources->child.root_length = strlen(opener.root);
         resources->child.init_steps = resources->init_steps;
         resources->child.command_steps = resources->command_steps;
@@ -611,36 +615,15 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         return 0;
 }
 
-char *resources_take_stacks(struct resources *resources)
-{
-        char *stacks = NULL;
-
-        for (size_t i = 0; resources && i < SPARE_STACKS && !stacks; i++)
-                stacks = __atomic_exchange_n(&resources->spare_stacks[i], NULL, __ATOMIC_ACQUIRE);
-        return stacks ? stacks : malloc(CHILD_STACKS_SIZE);
-}
-
-void resources_return_stacks(struct resources *resources, char *stacks)
-{
-        for (size_t i = 0; resources && i < SPARE_STACKS && stacks; i++) {
-                char *none = NULL;
-
-                if (__atomic_compare_exchange_n(&resources->spare_stacks[i], &none, stacks, false,
-                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-                        return;
-        }
-        free(stacks);
-}
-
 void resources_free(struct resources *resources)
 {
         if (!resources)
                 return;
-        for (size_t i = 0; i < SPARE_STACKS; i++)
-                free(resources->spare_stacks[i]);
+        stacks_done(&resources->stacks);
         for (size_t i = 0; i < resources->child.rule_count; i++)
                 free((void *)resources->rules[i].except);
         free(resources->rules);
+        broker_done(resources);
         free(resources->init_steps);
         free(resources->command_steps);
         strings_done(&resources->strings);

@@ -6,8 +6,7 @@
 #include "run/copies_linux.h"
 #include "run/filter_linux.h"
 #include "run/run.h"
-
-enum { SPARE_STACKS = 64 };
+#include "run/stacks_linux.h"
 
 struct resources {
         struct child_plan child;
@@ -21,13 +20,8 @@ struct resources {
         struct strings strings;  /* owned: paths made here that the steps borrow */
         struct copies copies;    /* owned */
         struct filter filter;
-        /* Owned: the stacks of jobs that have ended. A new job takes one: the same few pages serve all jobs, where a heap
-         * would come to touch more and more of its own. */
-        char *spare_stacks[SPARE_STACKS];
+        struct child_broker broker; /* its lists are owned, what they hold is the policy's */
+        struct stacks stacks;       /* owned */
 };
-
-/* From any thread. Gives NULL when there is no memory. */
-char *resources_take_stacks(struct resources *resources);
-void resources_return_stacks(struct resources *resources, char *stacks);
 
 #endif

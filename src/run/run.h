@@ -11,6 +11,8 @@ void host_probe_quickly(abatis_host *host);
 int host_probe_fully(abatis_host *host, abatis_error *err);
 /* Adds, to the quick probe, what limits of a whole tree can stand on. */
 void host_probe_limits(abatis_host *host);
+/* Corrects the quick probe, which takes namespaces for granted: the kernel refused them with this errno. */
+void host_lose_namespaces(abatis_host *host, int error);
 /* After either probe; harmless when it failed. */
 void host_done(abatis_host *host);
 
@@ -46,6 +48,9 @@ struct job;
  * if there is one already, and the launch follows at once; or NULL. */
 int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
                 abatis_error *err);
+/* Of one that was prepared without resources: waits until it is clear whether it has the namespaces that it wants. Returns 0,
+ * or the errno with which they were refused. */
+int job_await_ground(const struct job *job);
 /* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
 /* True when the command may run, also if the launch failed after that. */

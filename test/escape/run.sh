@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every escape attempt with its positive control, as an ordinary user and, if root starts it, as root too.
+# Runs every escape attempt with its positive control: as an ordinary user, as one on a machine without user namespaces
+# ("bare") and, if root starts it, as root too.
 #
 #   ABATIS=/path/to/abatis test/escape/run.sh [NAME-PATTERN]
 #
@@ -18,6 +19,7 @@ build_programs() { # DIRECTORY
         local flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -static -pthread)
         "${CC:-cc}" "${flags[@]}" -o "$1/attack" "$here"/attack*.c &&
                 "${CC:-cc}" "${flags[@]}" -o "$1/outside" "$here"/outside*.c &&
+                "${CC:-cc}" -O1 -Wall -o "$1/enter" "$here/../tree/enter.c" &&
                 "${CC:-cc}" -O1 -Wall -o "$1/marker" "$here/marker.c" &&
                 "${CC:-cc}" -O1 -Wall -shared -fPIC -o "$1/marker.so" "$here/marker.c"
 }
@@ -32,16 +34,23 @@ as_ordinary_user() {
         setpriv --reuid="$ORDINARY_UID" --regid="$ORDINARY_UID" --clear-groups "$@"
 }
 
+run_bare() { # SUITE SCRATCH [NAME-PATTERN]
+        "$2/bin/enter" "$ORDINARY_UID" none /bin/bash "$1/run.sh" --pass bare "$2/bare" "$2/bin" "${@:3}"
+}
+
 run_passes() {
         local scratch passed failed skipped
         scratch=$(mktemp -d /var/tmp/escape.XXXXXX) || exit 1
         # shellcheck disable=SC2064 # the directory of now
         trap "chmod -R u+rwx '$scratch' 2>/dev/null; rm -rf '$scratch'" EXIT
         chmod 755 "$scratch"
-        mkdir "$scratch/bin" "$scratch/user"
+        mkdir "$scratch/bin" "$scratch/user" "$scratch/bare"
         build_programs "$scratch/bin" || exit 1
         if ((EUID != 0)); then
-                run_pass user "$scratch/user" "$scratch/bin" "$@" | tee "$scratch/report"
+                run_pass user "$scratch/user" "$scratch/bin" "$@" >"$scratch/report.user" &
+                run_bare "$here" "$scratch" "$@" >"$scratch/report.bare"
+                wait
+                cat "$scratch/report.user" "$scratch/report.bare" | tee "$scratch/report"
         else
                 prepare_privileged_programs "$scratch/bin" || exit 1
                 mkdir "$scratch/root"
@@ -51,17 +60,18 @@ run_passes() {
                         ABATIS=$scratch/bin/abatis
                 fi
                 mkdir "$scratch/suite"
-                cp "$here"/*.sh "$here/known_limits.txt" "$scratch/suite"
-                chown "$ORDINARY_UID:$ORDINARY_UID" "$scratch/user"
-                # Side by side: the two passes share nothing but the programs.
+                cp "$here"/*.sh "$here"/known_limits*.txt "$scratch/suite"
+                chown "$ORDINARY_UID:$ORDINARY_UID" "$scratch/user" "$scratch/bare"
+                # Side by side: the passes share nothing but the programs.
                 run_pass root "$scratch/root" "$scratch/bin" "$@" >"$scratch/report.root" &
                 as_ordinary_user bash "$scratch/suite/run.sh" --pass user "$scratch/user" "$scratch/bin" "$@" \
                         >"$scratch/report.user"
+                run_bare "$scratch/suite" "$scratch" "$@" >"$scratch/report.bare"
                 wait
-                cat "$scratch/report.root" "$scratch/report.user" | tee "$scratch/report"
+                cat "$scratch/report.root" "$scratch/report.user" "$scratch/report.bare" | tee "$scratch/report"
         fi
         # A pass that died on its way has failed, whatever it had passed by then.
-        [[ $(grep -c '^pass complete: ' "$scratch/report") == $((EUID ? 1 : 2)) ]] ||
+        [[ $(grep -c '^pass complete: ' "$scratch/report") == $((EUID ? 2 : 3)) ]] ||
                 not_ok every_pass_runs_to_its_end "one stopped early" | tee -a "$scratch/report"
         passed=$(grep -c '^ok' "$scratch/report")
         failed=$(grep -c '^not ok' "$scratch/report")
@@ -76,10 +86,11 @@ run_passes() {
 # a line. It is skipped as long as it is there; a line that is no longer true is a failure.
 declare -A LIMITS=()
 read_known_limits() {
-        local name reason
+        local name reason file=known_limits.txt
+        [[ $PASS != bare ]] || file=known_limits_bare.txt
         while read -r name reason; do
                 [[ -z $name || $name == \#* ]] || LIMITS[$name]=$reason
-        done <"$here/known_limits.txt"
+        done <"$here/$file"
 }
 ok() {
         if [[ -n ${LIMITS[${1%_as_*}]:-} ]]; then
@@ -138,8 +149,10 @@ make_template() { # DIRECTORY
 # What no attempt may change, whatever it does to the rest of the workspace.
 choose_kept_paths() {
         KEPT=("$OUT" "$HOME" "$TREE/real" "$TREE/data" "$TREE/conf" "$TREE/side/.git" "$TREE/main/.git/worktrees"
-                "$TREE/linked-ws" "$TREE/linked-real" "$WS/.git/hooks" "$WS/.git/config" "$WS/deny.txt" "$WS/deny"
-                "$WS/protect" "$WS/protected.txt" "$WS/a/b/deny" "$WS/a/b/protect")
+                "$TREE/linked-ws" "$TREE/linked-real")
+        [[ $PASS == bare ]] && KEPT+=("$WS/spare") ||
+                KEPT+=("$WS/.git/hooks" "$WS/.git/config" "$WS/deny.txt" "$WS/deny" "$WS/protect"
+                        "$WS/protected.txt" "$WS/a/b/deny" "$WS/a/b/protect")
 }
 
 fresh_tree() { # [WATCHED...]
@@ -211,7 +224,11 @@ output_line() {
 judge_control() { # EXIT-CODE EFFECT
         case $1 in
         0 | 3) [[ $2 == none || $2 == bystander ]] || seen_in_time "$2" || return 1 ;;
-        1) [[ $TEXT =~ :\ (ENOSYS|EOPNOTSUPP|E[A-Z]*NOSUPPORT) ]] && return 77 || return 1 ;;
+        1)
+                [[ $TEXT =~ :\ (ENOSYS|EOPNOTSUPP|E[A-Z]*NOSUPPORT) ]] && return 77
+                # There are no namespaces, and whoever is in one has no rights over those outside.
+                [[ $PASS == bare && $TEXT =~ (:\ ENOSPC|process_madvise:\ EPERM) ]] && return 77 || return 1
+                ;;
         77) return 77 ;;
         *) return 1 ;;
         esac
@@ -230,6 +247,10 @@ try() {
         shift 3
         # shellcheck disable=SC2053 # a pattern on purpose
         [[ $name == $PATTERN ]] || return 0
+        if [[ $PASS == bare ]] && is_on_a_hole "$name" "$@"; then
+                refuse_by_name "$name" "$@"
+                return
+        fi
         "reset_$effect"
         if ((${#CONTROL_ARGUMENTS[@]})); then
                 "attempt_$control" "$1" "${CONTROL_ARGUMENTS[@]}"
@@ -237,6 +258,10 @@ try() {
                 "attempt_$control" "$@"
         fi
         code=$?
+        if was_refused_by_name "$code"; then
+                refuse_by_name "$name" "$@"
+                return
+        fi
         judge_control "$code" "$effect"
         case $? in
         77) skip "$name" "cannot be tried here: $(output_line)" && return ;;
@@ -246,7 +271,10 @@ try() {
         attempt_inside "$@"
         code=$?
         [[ $effect == log || $effect == victim || $effect == bystander ]] && sleep 0.05
-        if "seen_$effect"; then
+        if was_refused_by_name "$code"; then
+                ok "$name"
+                REFUSED=$((REFUSED + 1))
+        elif "seen_$effect"; then
                 not_ok "$name" "IT WORKED: the effect is seen outside (exit $code): $(output_line)"
         elif ((code == 0)); then
                 not_ok "$name" "IT WORKED: $(output_line)"
@@ -261,15 +289,50 @@ try() {
         fi
 }
 
+# Without namespaces a hole in a writable tree is refused by name, and so is a git workspace, which has some. An attempt on
+# one names it, or is named after it.
+is_on_a_hole() { # NAME ARGUMENT...
+        local argument
+        for argument in "${@:2}" "${WRAP[@]}" "$CWD"; do
+                [[ $argument == "$WS"/@(deny|protect|a/b/deny|a/b/protect|.git)* ]] && return 0
+        done
+        [[ $1 == @(*denied*|*protected*) ]] || return 1
+        for argument in "${@:2}"; do
+                [[ $argument == @("$OUT"|"$HOME"|"$TREE/real")/* ]] && return 1
+        done
+        return 0
+}
+was_refused_by_name() { # EXIT-CODE
+        [[ $PASS == bare && $1 == 125 && $TEXT == *"cannot be enforced"* ]]
+}
+
+refuse_by_name() { # NAME ATTEMPT ARGUMENT...
+        local name=$1 code SANDBOX=("${SANDBOX[@]}" "${HOLES[@]}")
+        shift
+        fresh_tree
+        mkdir -p "$WS/.git/hooks"
+        echo original >"$WS/.git/config"
+        attempt_inside "$@"
+        code=$?
+        rm -rf "$WS/.git"
+        if was_refused_by_name "$code" || [[ $code == 125 && $MAY_REFUSE == yes && $TEXT == @(abatis: *|) ]]; then
+                ok "$name"
+                REFUSED=$((REFUSED + 1))
+        else
+                not_ok "$name" "it was not refused by name: exit $code: $(output_line)"
+        fi
+}
+
 default_policy() {
         WRAP=()
         CONTROL_ARGUMENTS=()
         MAY_REFUSE=no
         CWD=$TREE/ws
         WITHOUT=(--preset dev --workspace "$WS" --write "$OUT")
-        SANDBOX=(--preset dev --workspace "$WS" --deny "$WS/deny.txt" --deny "$WS/deny" --deny "$WS/a/b/deny"
-                --deny "$OUT/deny.txt" --deny "$OUT/deny" --protect "$WS/protect" --protect "$WS/protected.txt"
-                --protect "$WS/a/b/protect")
+        SANDBOX=(--preset dev --workspace "$WS" --deny "$OUT/deny.txt" --deny "$OUT/deny")
+        HOLES=(--deny "$WS/deny.txt" --deny "$WS/deny" --deny "$WS/a/b/deny" --protect "$WS/protect"
+                --protect "$WS/protected.txt" --protect "$WS/a/b/protect")
+        [[ $PASS == bare ]] || SANDBOX+=("${HOLES[@]}")
 }
 
 # A process outside, of the same user, with a secret in its environment, its working directory and its
@@ -325,24 +388,27 @@ run_pass() { # PASS DIRECTORY PROGRAMS [PATTERN]
         TREE=$PASS_DIR/tree OUTPUT=$PASS_DIR/output
         WS=$TREE/ws OUT=$TREE/out
         export HOME=$TREE/home XDG_STATE_HOME=$PASS_DIR/state
-        FIXTURES=() HAS_ATTRIBUTES=yes
+        FIXTURES=() HAS_ATTRIBUTES=yes REFUSED=0
         umask 022
         read_known_limits
         choose_kept_paths
         make_template "$PASS_DIR/template"
+        [[ $PASS != bare ]] || rm -rf "$PASS_DIR/template/ws/.git"
         fresh_tree
         default_policy
         trap end_fixtures EXIT
         start_fixtures || return 1
         local file
         for file in "$here"/cases_*.sh; do
+                # What a policy's own words mean, and lists of commands, need mounts throughout.
+                [[ $PASS == bare && $file == */cases_@(6_policy|8_commands).sh ]] && continue
                 default_policy
                 # shellcheck disable=SC1090
                 source "$file"
         done
         end_fixtures
         trap - EXIT
-        echo "pass complete: $PASS"
+        echo "pass complete: $PASS, $REFUSED refused by name"
 }
 
 if [[ ${1:-} == --pass ]]; then

@@ -45,7 +45,7 @@ abatis_sandbox *open_sandbox(const char *const *settings)
         const abatis_policy_options policy_options = { .size = sizeof(policy_options),
                                                        .preset = "dev",
                                                        .workspace = workspace };
-        const abatis_sandbox_options sandbox_options = { sizeof(sandbox_options), 0 };
+        const abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options) };
         abatis_sandbox *sandbox = NULL;
         abatis_policy *policy = NULL;
         abatis_error err = { 0, 0, "" };

@@ -61,7 +61,8 @@ static void nap(long milliseconds)
 static void open_sandbox(void)
 {
         abatis_policy_options policy_options = { .size = sizeof(policy_options), .workspace = NULL };
-        abatis_sandbox_options sandbox_options = { sizeof(sandbox_options), has_flag('b') };
+        abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options),
+                                                   .best_effort = has_flag('b') };
         abatis_policy *policy = NULL;
         abatis_error err = { 0, 0, "" };
         char cwd[4096];

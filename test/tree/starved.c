@@ -50,7 +50,8 @@ static int take(int *taken, int spare)
 static int run(int shape, abatis_error *err)
 {
         abatis_policy_options policy_options = { .size = sizeof(policy_options) };
-        abatis_sandbox_options sandbox_options = { sizeof(sandbox_options), is_best_effort };
+        abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options),
+                                                   .best_effort = is_best_effort };
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_policy *policy = NULL;
         abatis_sandbox *sandbox = NULL;

@@ -38,7 +38,7 @@ static int make_and_explain(const char *preset, abatis_format format, char **out
                                                 .workspace = paths.workspace,
                                                 .data = paths.data,
                                                 .config = paths.config };
-        const abatis_sandbox_options sandbox = { sizeof(sandbox), 0 };
+        const abatis_sandbox_options sandbox = { .size = sizeof(sandbox) };
         abatis_policy *policy;
         int r = abatis_policy_new(&options, &policy, err);
 

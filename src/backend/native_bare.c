@@ -1,0 +1,142 @@
+/* native_bare.c: what holds where there are no mounts and no PID namespace: Landlock and the filter, a broker for what
+ * neither of them sees, and an init that ends all descendants. What these cannot hold exactly is refused by name. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "backend/native.h"
+
+enum { SCOPES_ABI = 6 }; /* of Landlock: nobody outside can be sent a signal, and so init cannot be killed */
+
+bool native_is_bare(const struct native *native)
+{
+        return native->host->namespaces == NAMESPACES_NONE && native->host->has_broker &&
+               native->host->landlock_abi >= SCOPES_ABI;
+}
+
+static void miss(struct native *native, enum clause_kind kind, size_t index)
+{
+        const abatis_host *host = native->host;
+
+        if (host->namespaces != NAMESPACES_NONE)
+                plan_miss(native->plan, kind, index, "recursive read-only mounts need Linux 5.12");
+        else if (host->landlock_abi < SCOPES_ABI)
+                plan_miss(native->plan, kind, index,
+                          "%s; without them Landlock ABI %d (Linux 6.12) is needed", host->namespaces_reason,
+                          SCOPES_ABI);
+        else
+                plan_miss(native->plan, kind, index, "%s; without them a broker is needed, and %s",
+                          host->namespaces_reason, host->broker_reason);
+}
+
+/* Nothing that would do for namespaces is there either. */
+static void miss_all(struct native *native)
+{
+        static const enum clause_kind kinds[] = { CLAUSE_READ,    CLAUSE_WRITE,   CLAUSE_TMP,     CLAUSE_IPC,
+                                                  CLAUSE_DEVICES, CLAUSE_PRIVACY, CLAUSE_COMMANDS };
+
+        if (native->host->namespaces == NAMESPACES_NONE)
+                miss(native, CLAUSE_LIFETIME, PLAN_NO_INDEX);
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+                miss(native, kinds[i], PLAN_NO_INDEX);
+        for (size_t i = 0; i < native->policy->rule_count; i++) {
+                if (native->policy->rules[i].kind == RULE_DENY)
+                        miss(native, CLAUSE_DENY, i);
+                if (native->policy->rules[i].kind == RULE_PROTECT)
+                        miss(native, CLAUSE_PROTECT, i);
+        }
+}
+
+static void avoid(struct native *native, const char *path)
+{
+        if (strings_add(&native->plan->avoided, path, NULL) < 0)
+                native->plan->has_failed = true;
+}
+
+static bool is_in_writable_tree(const struct native *native, const char *path)
+{
+        for (size_t i = 0; i < native->count; i++)
+                if (native->sorted[i]->kind == RULE_WRITE && !native->is_in_denied[i] &&
+                    path_is_below(path, native->sorted[i]->facts.real))
+                        return true;
+        return false;
+}
+
+/* Landlock goes round what is denied, and rights on its directory's entries miss what comes to stand there later. In a
+ * writable tree new entries must have rights. */
+static void add_hole(struct native *native, const struct rule *rule)
+{
+        const char *real = rule->facts.real;
+        bool is_deny = rule->kind == RULE_DENY;
+        size_t index = (size_t)(rule - native->policy->rules);
+
+        if (!is_in_writable_tree(native, real)) {
+                if (is_deny)
+                        avoid(native, real);
+                return;
+        }
+        plan_miss(native->plan, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT, index,
+                  "in a writable tree it takes mounts, and %s", native->host->namespaces_reason);
+}
+
+static void add_holes(struct native *native)
+{
+        for (size_t i = 0; i < native->count; i++)
+                if (native->sorted[i]->kind == RULE_DENY || native->sorted[i]->kind == RULE_PROTECT)
+                        add_hole(native, native->sorted[i]);
+}
+
+void native_add_bare(struct native *native)
+{
+        struct plan *plan = native->plan;
+        const char *why = native->host->namespaces_reason;
+
+        if (!native_is_bare(native)) {
+                miss_all(native);
+                return;
+        }
+        plan_cover(plan, plan_step(plan, PLAN_SWEEP, NULL, 0), CLAUSE_LIFETIME, PLAN_NO_INDEX);
+        if (native->policy->has_private_tmp) {
+                plan_cover(plan, plan_step(plan, PLAN_OWN_TMP, NULL, 0), CLAUSE_TMP, PLAN_NO_INDEX);
+                avoid(native, "/tmp");
+        }
+        if (native->policy->reads_all)
+                avoid(native, "/dev"); /* its few devices are granted one by one */
+        else {
+                plan_miss(plan, CLAUSE_READ, PLAN_NO_INDEX,
+                          "names and attributes of other files would stay visible: %s", why);
+                plan_miss(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX,
+                          "names and command lines of other processes would stay visible: %s", why);
+        }
+        plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "%s", why);
+        plan_leave_visible(plan, "other processes in /proc: their names and command lines");
+        plan_leave_visible(plan, "files that cannot be read: their sizes, times, owners and modes");
+        add_holes(native);
+}
+
+/* After Landlock's step and the filter's, in their order. */
+void native_cover_bare(struct native *native, size_t landlock, size_t seccomp)
+{
+        struct plan *plan = native->plan;
+
+        if (!native_is_bare(native))
+                return;
+        plan_cover(plan, landlock, CLAUSE_DEVICES, PLAN_NO_INDEX);
+        plan_cover(plan, landlock, CLAUSE_TMP, PLAN_NO_INDEX);
+        plan_cover(plan, landlock, CLAUSE_IPC, PLAN_NO_INDEX);
+        plan_cover(plan, seccomp, CLAUSE_IPC, PLAN_NO_INDEX);
+        plan_cover(plan, seccomp, CLAUSE_PRIVACY, PLAN_NO_INDEX);
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                if (native->policy->rules[i].kind == RULE_PROTECT && !native->policy->rules[i].glob &&
+                    !is_in_writable_tree(native, native->policy->rules[i].facts.real))
+                        plan_cover(plan, landlock, CLAUSE_PROTECT, i);
+        plan_cover(plan, plan_step(plan, PLAN_BROKER, NULL, 0), CLAUSE_WRITE, PLAN_NO_INDEX);
+}
+
+void native_grant_bare_devices(struct native *native)
+{
+        static const char *const nodes[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                             "/dev/urandom", "/dev/tty",  "/dev/ptmx" };
+
+        for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
+                plan_grant(native->plan, nodes[i], GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
+}

@@ -1,0 +1,294 @@
+#!/bin/bash
+# run.sh: where user namespaces are forbidden, the default policy still holds: by Landlock, the filter and the broker.
+#
+#   test/bare/run.sh [NAME-PATTERN]
+#
+# The attempts of test/escape run there too, as its third pass; here is what that pass does not ask: that what is allowed
+# works, that nothing wins a race against the broker, and what is refused by name.
+set -u
+cd "$(dirname "$0")" || exit 1
+BUILD=${BUILD:-$PWD/../../build}
+ABATIS=${ABATIS:-$BUILD/abatis}
+PATTERN=${1:-*}
+readonly ORDINARY_UID=4343 ROUNDS=100000
+
+T=$(mktemp -d /var/tmp/abatis-bare.XXXXXX) || exit 1
+trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T" "/tmp/bare-of-others.$$"' EXIT
+chmod 755 "$T"
+mkdir "$T/bin" "$T/out"
+flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror -pthread -static)
+"${CC:-cc}" "${flags[@]}" -o "$T/bin/changes" changes.c &&
+        "${CC:-cc}" "${flags[@]}" -o "$T/bin/enter" ../tree/enter.c &&
+        cp "$ABATIS" "$T/bin/abatis" && chmod 755 "$T/bin/abatis" || exit 1
+
+passed=0 failed=0 skipped=0
+ok() {
+        echo "ok $1"
+        passed=$((passed + 1))
+}
+not_ok() { # NAME REASON
+        echo "not ok $1 - $2"
+        failed=$((failed + 1))
+}
+wants() { # NAME
+        # shellcheck disable=SC2053 # a pattern on purpose
+        [[ $1 == $PATTERN ]]
+}
+
+# A fresh world for each test: a home with secrets, a workspace, a tree that is readable.
+fresh() {
+        chmod -R u+rwx "$T/world" 2>/dev/null
+        rm -rf "$T/world"
+        mkdir -p "$T"/world/{ws,home/.ssh,home/.config/gh,out}
+        echo secret-of-ssh >"$T/world/home/.ssh/id"
+        echo secret-of-gh >"$T/world/home/.config/gh/hosts.yml"
+        echo note >"$T/world/home/note"
+        echo original >"$T/world/out/file"
+        echo content >"$T/world/ws/file"
+        ((EUID)) || chown -R "$ID:$ID" "$T/world"
+}
+
+# Runs a command where there are no user namespaces. What it prints comes into TEXT.
+bare() {
+        local code
+        TEXT=$(cd "$T/world/ws" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
+                timeout -s KILL 100 "$T/bin/enter" "$ID" none /usr/bin/env "$@" 2>&1 </dev/null)
+        code=$?
+        return "$code"
+}
+inside() { bare "$T/bin/abatis" run --no-audit -- "$@"; }
+
+# Works, and says this.
+says() { # NAME EXPECTED COMMAND...
+        local name=$1 expected=$2 code
+        shift 2
+        wants "$name" || return
+        fresh
+        inside "$@"
+        code=$?
+        if [[ $code == 0 && $TEXT == "$expected" ]]; then
+                ok "$name"
+        else
+                not_ok "$name" "exit $code: ${TEXT:0:200}"
+        fi
+}
+# The same words work outside, and inside they fail and say nothing secret.
+fails() { # NAME COMMAND...
+        local name=$1 code
+        shift
+        wants "$name" || return
+        fresh
+        if ! bare "$@"; then
+                not_ok "$name" "the control failed: ${TEXT:0:200}"
+                return
+        fi
+        fresh
+        inside "$@"
+        code=$?
+        if [[ $code == 0 || $code == 125 || $TEXT == *secret-of* ]]; then
+                not_ok "$name" "exit $code: ${TEXT:0:200}"
+        else
+                ok "$name"
+        fi
+}
+refused_by_name() { # NAME CLAUSE FLAG...
+        local name=$1 clause=$2 code
+        shift 2
+        wants "$name" || return
+        fresh
+        [[ $name != *git* ]] || mkdir -p "$T/world/ws/.git/hooks"
+        bare "$T/bin/abatis" run --no-audit "$@" -- /bin/true
+        code=$?
+        if [[ $code == 125 && $TEXT == *"$clause"*"cannot be enforced"* ]]; then
+                ok "$name"
+        else
+                not_ok "$name" "exit $code: ${TEXT:0:200}"
+        fi
+}
+
+test_the_plan() {
+        wants "every_clause_of_the_default_policy_is_held$AS" || return
+        fresh
+        bare "$T/bin/abatis" explain --json
+        if python3 -c '
+import json, sys
+plan = json.loads(sys.argv[1])
+held = {c["clause"]: c["by"] for c in plan["clauses"] if c["enforced"]}
+sys.exit(len(held) != len(plan["clauses"]) or "broker" not in held["filesystem.write"] or len(held) < 12)' "$TEXT"; then
+                ok "every_clause_of_the_default_policy_is_held$AS"
+        else
+                not_ok "every_clause_of_the_default_policy_is_held$AS" "${TEXT:0:300}"
+        fi
+}
+
+test_changes() {
+        local line
+        wants "changes_in_the_workspace$AS" || return
+        fresh
+        inside "$T/bin/changes" all "$T/world/ws/file" || not_ok "changes_run$AS" "${TEXT:0:200}"
+        while read -r line; do
+                case $line in
+                ok\ *) ok "${line#ok }_in_the_workspace$AS" ;;
+                *) not_ok "changes_in_the_workspace$AS" "$line" ;;
+                esac
+        done <<<"$TEXT"
+        [[ $(wc -l <<<"$TEXT") -ge 30 ]] || not_ok "changes_are_complete$AS" "only $(wc -l <<<"$TEXT") lines"
+}
+
+# The file outside keeps its mode, and the race was one: some calls worked, and some were refused.
+test_race() { # KIND BAD
+        local name=$1_is_not_swapped_under_the_broker$AS before code
+        wants "$name" || return
+        fresh
+        mkdir "$T/world/xs"
+        echo original >"$T/world/xs/file"
+        chmod 604 "$2"
+        ((EUID)) || chown -R "$ID:$ID" "$T/world"
+        before=$(stat -c '%a %Z' "$2")
+        inside "$T/bin/changes" race "$1" "$T/world/ws/file" "$2" "$ROUNDS"
+        code=$?
+        if [[ $code == 0 && $(stat -c '%a %Z' "$2") == "$before" ]]; then
+                ok "$name"
+        else
+                not_ok "$name" "exit $code, $(stat -c '%a %Z' "$2") instead of $before: ${TEXT:0:200}"
+        fi
+}
+
+left_in_tmp() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$ID" | wc -l; }
+
+test_own_tmp() {
+        local i job name=temporary_files_go_with_the_job$AS
+        says "TMPDIR_is_a_directory_of_its_own$AS" yes sh -c \
+                'case $(mktemp) in /tmp/abatis-*/tmp.*) echo yes ;; esac; [ "$(stat -c %a "$TMPDIR")" = 700 ]'
+        echo secret-of-others >"/tmp/bare-of-others.$$"
+        fails "tmp_is_not_read$AS" cat "/tmp/bare-of-others.$$"
+        fails "tmp_is_not_listed$AS" ls /tmp
+        fails "tmp_is_not_written$AS" sh -c "echo changed >/tmp/bare-of-others.$$.new && rm /tmp/bare-of-others.$$.new"
+        fails "shm_is_not_written$AS" sh -c "echo changed >/dev/shm/bare.$$ && rm /dev/shm/bare.$$"
+        if wants "$name"; then
+                fresh
+                # Deep, closed, and with names that are not polite.
+                inside python3 -c '
+import os
+os.chdir(os.environ["TMPDIR"])
+open("a\nb", "w"); os.mkdir("-rf"); os.symlink(os.environ["HOME"], "home"); os.mkfifo("pipe")
+os.mkdir("closed"); open("closed/file", "w"); os.chmod("closed", 0)
+for i in range(300): open("f%d" % i, "w")
+for i in range(2500):
+    os.mkdir("d"); open("file", "w"); os.chdir("d")'
+                i=$?
+                [[ $i == 0 && $(left_in_tmp) == 0 && -e $T/world/home/note ]] && ok "$name" ||
+                        not_ok "$name" "exit $i, $(left_in_tmp) left: ${TEXT:0:200}"
+        fi
+        name=temporary_files_go_when_abatis_is_killed$AS
+        if wants "$name"; then
+                fresh
+                (cd "$T/world/ws" && HOME=$T/world/home exec "$T/bin/enter" "$ID" none "$T/bin/abatis" run --no-audit -- \
+                        sh -c 'mkdir "$TMPDIR/d"; touch "$TMPDIR/d/file" ready; sleep 60') &
+                job=$!
+                for ((i = 0; i < 200; i++)); do
+                        [[ -e $T/world/ws/ready ]] && break
+                        sleep 0.02
+                done
+                local before
+                before=$(left_in_tmp)
+                kill -KILL "$job"
+                wait "$job" 2>/dev/null
+                for ((i = 0; i < 100; i++)); do
+                        [[ $(left_in_tmp) == 0 ]] && break
+                        sleep 0.02
+                done
+                [[ $before == 1 && $(left_in_tmp) == 0 ]] && ok "$name" ||
+                        not_ok "$name" "$before before, $(left_in_tmp) after"
+        fi
+}
+
+test_directories() {
+        local home=$T/world/home
+        says "home_is_listed$AS" $'.config\n.ssh\nnote' sh -c 'ls -A ~'
+        says "root_is_listed$AS" yes sh -c 'ls / | grep -q usr && echo yes'
+        says "directories_are_listed_from_another$AS" $'closed\nopen' python3 -c '
+import os
+os.makedirs("a/open"); os.mkdir("a/closed")
+print("\n".join(sorted(os.listdir(os.open("a", os.O_RDONLY | os.O_DIRECTORY)))))'
+        says "a_directory_that_is_no_directory_is_none$AS" yes python3 -c '
+import os
+try:
+    os.open("file", os.O_RDONLY | os.O_DIRECTORY)
+except NotADirectoryError:
+    print("yes")'
+        fails "secrets_are_not_read$AS" cat "$home/.ssh/id"
+        fails "secrets_are_not_listed$AS" ls "$home/.ssh"
+        fails "secrets_are_not_listed_by_a_relative_path$AS" ls ../home/.config/gh
+        fails "secrets_are_not_listed_from_another_directory$AS" python3 -c '
+import os, sys
+home = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+print(os.listdir(os.open(".ssh", os.O_RDONLY | os.O_DIRECTORY, dir_fd=home)))' "$home"
+        fails "secrets_are_not_listed_from_within$AS" python3 -c '
+import os, sys
+os.chdir(sys.argv[1])
+print(os.listdir("."))' "$home/.ssh"
+        fails "secrets_are_not_listed_through_a_link$AS" sh -c 'ln -s "$1" link && ls link/' - "$home/.ssh"
+        fails "secrets_are_not_listed_without_the_flag$AS" python3 -c '
+import os, sys
+print(os.listdir(os.open(sys.argv[1], os.O_RDONLY)))' "$home/.ssh"
+        fails "secrets_are_not_renamed$AS" mv "$home/.ssh" "$home/.other"
+}
+
+test_processes() {
+        says "own_threads_are_scheduled$AS" yes python3 -c '
+import os, threading
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+os.sched_setaffinity(threading.get_native_id(), os.sched_getaffinity(0))
+os.setpriority(os.PRIO_PROCESS, 0, 1)
+os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 2)
+print("yes")'
+        local other
+        other=$("$T/bin/enter" "$ID" none /bin/sh -c 'sleep 300 >/dev/null & echo $!')
+        fails "priority_of_another_process_stays$AS" python3 -c \
+                'import os, sys; os.setpriority(os.PRIO_PROCESS, int(sys.argv[1]), 3)' "$other"
+        fails "limits_of_another_process_stay$AS" python3 -c \
+                'import resource, sys; resource.prlimit(int(sys.argv[1]), resource.RLIMIT_NOFILE, (100, 100))' "$other"
+        fails "processors_of_another_process_stay$AS" python3 -c \
+                'import os, sys; os.sched_setaffinity(int(sys.argv[1]), os.sched_getaffinity(0))' "$other"
+        fails "another_process_gets_no_signal$AS" python3 -c \
+                'import os, sys; os.kill(int(sys.argv[1]), 0)' "$other"
+        kill "$other"
+}
+
+run_all() { # UID NAME
+        ID=$1 AS=_as_$2
+        test_the_plan
+        says "a_command_runs$AS" hello sh -c 'echo hello'
+        test_changes
+        fails "mode_of_a_file_outside_stays$AS" chmod 600 "$T/world/out/file"
+        test_race string "$T/world/xs/file"
+        test_race link "$T/world/out/file"
+        test_race parent "$T/world/out/file"
+        test_race descriptor "$T/world/out/file"
+        test_directories
+        test_own_tmp
+        test_processes
+        refused_by_name "denied_file_of_the_workspace_is_refused$AS" filesystem.deny --deny "$T/world/ws/file"
+        refused_by_name "protected_file_of_the_workspace_is_refused$AS" filesystem.protect --protect "$T/world/ws/file"
+        refused_by_name "git_workspace_is_refused$AS" .git
+        refused_by_name "strict_is_refused$AS" filesystem.read --preset strict
+        printf 'version: 1\nextends: dev\nfilesystem:\n  deny: ["**/.env"]\n' >"$T/pattern.yaml"
+        refused_by_name "pattern_is_refused$AS" filesystem.deny --policy "$T/pattern.yaml"
+        # The kernel lets no process have two listeners.
+        if wants "second_sandbox_inside_is_refused$AS"; then
+                fresh
+                inside "$T/bin/abatis" run --no-audit -- /bin/true
+                [[ $? == 125 && $TEXT == *broker* ]] && ok "second_sandbox_inside_is_refused$AS" ||
+                        not_ok "second_sandbox_inside_is_refused$AS" "${TEXT:0:200}"
+        fi
+}
+
+if ((EUID)); then
+        run_all "$EUID" user
+else
+        run_all "$ORDINARY_UID" user
+        run_all 0 root
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
