@@ -157,7 +157,7 @@ typedef struct abatis_sandbox_options {
         const abatis_job *prepared;
 } abatis_sandbox_options;
 
-/* Compiles without opening anything: what `abatis explain` prints. `host` may be NULL: probed quickly. */
+/* Compiles without opening anything: what `abatis explain` prints. `host` may be NULL: probed as for a sandbox. */
 ABATIS_API int abatis_explain(abatis_policy *policy, const abatis_host *host,
                               const abatis_sandbox_options *options, abatis_format format, char **out,
                               abatis_error *err);

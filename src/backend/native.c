@@ -234,7 +234,7 @@ static void add_grants(struct native *native)
         if (policy->has_private_tmp && native->has_mounts)
                 plan_grant(plan, "/tmp", all, true);
         /* Everything below /dev but a few nodes is behind a nodev, read-only mount. */
-        if (native_is_bare(native))
+        if (host_is_bare(native->host))
                 native_grant_bare_devices(native);
         else if (policy->reads_all || !native->has_mounts)
                 plan_grant(plan, "/dev", GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
@@ -246,7 +246,10 @@ static void add_grants(struct native *native)
                 if (rule->facts.kind == PATH_ABSENT)
                         continue;
                 if (rule->kind == RULE_WRITE)
-                        plan_grant(plan, rule->facts.real, all, false);
+                        plan_grant(plan, rule->facts.real,
+                                   native_holds_protected(native, rule->facts.real) ? all & ~GRANT_WRITE
+                                                                                    : all,
+                                   false);
                 else if (rule->kind == RULE_EXECUTE && !(policy->reads_all && policy->executes_all))
                         plan_grant(plan, rule->facts.real, GRANT_READ | execute, false);
                 else if (rule->kind == RULE_READ &&

@@ -16,6 +16,7 @@ struct native {
         size_t *step_of; /* owned: for each entry of `sorted`, the step that enforces it, or NO_STEP */
         bool has_mounts;
         bool has_landlock;
+        bool asks_writes; /* the broker is asked about every write: something is protected in a writable tree */
 };
 
 #define NO_STEP ((size_t)-1)
@@ -30,12 +31,11 @@ void native_add_libraries(struct native *native);
 void native_add_startables(struct native *native);
 void native_grant_startables(struct native *native);
 
-/* native_bare.c: where there are no mounts. It is bare if a broker and Landlock can do for them; if not, every clause that
- * needs mounts is missed. */
-bool native_is_bare(const struct native *native);
+/* native_bare.c: where there are no mounts. Where nothing can do for them either, every clause that needs them is missed. */
 void native_add_bare(struct native *native);
 void native_cover_bare(struct native *native, size_t landlock, size_t seccomp);
 void native_grant_bare_devices(struct native *native);
+bool native_holds_protected(const struct native *native, const char *tree);
 
 /* native_limits.c: what holds each limit that the kernel or a count of the tree can hold. */
 void native_add_limits(struct native *native);

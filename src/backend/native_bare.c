@@ -5,24 +5,16 @@
 
 #include "backend/native.h"
 
-enum { SCOPES_ABI = 6 }; /* of Landlock: nobody outside can be sent a signal, and so init cannot be killed */
-
-bool native_is_bare(const struct native *native)
-{
-        return native->host->namespaces == NAMESPACES_NONE && native->host->has_broker &&
-               native->host->landlock_abi >= SCOPES_ABI;
-}
-
 static void miss(struct native *native, enum clause_kind kind, size_t index)
 {
         const abatis_host *host = native->host;
 
         if (host->namespaces != NAMESPACES_NONE)
                 plan_miss(native->plan, kind, index, "recursive read-only mounts need Linux 5.12");
-        else if (host->landlock_abi < SCOPES_ABI)
+        else if (host->landlock_abi < LANDLOCK_WITH_SCOPES)
                 plan_miss(native->plan, kind, index,
                           "%s; without them Landlock ABI %d (Linux 6.12) is needed", host->namespaces_reason,
-                          SCOPES_ABI);
+                          LANDLOCK_WITH_SCOPES);
         else
                 plan_miss(native->plan, kind, index, "%s; without them a broker is needed, and %s",
                           host->namespaces_reason, host->broker_reason);
@@ -62,7 +54,8 @@ static bool is_in_writable_tree(const struct native *native, const char *path)
 }
 
 /* Landlock goes round what is denied, and rights on its directory's entries miss what comes to stand there later. In a
- * writable tree new entries must have rights. */
+ * writable tree new entries must have rights: so there it grants none to write, and the broker is asked. Reading and
+ * executing it is not asked about. */
 static void add_hole(struct native *native, const struct rule *rule)
 {
         const char *real = rule->facts.real;
@@ -74,8 +67,11 @@ static void add_hole(struct native *native, const struct rule *rule)
                         avoid(native, real);
                 return;
         }
-        plan_miss(native->plan, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT, index,
-                  "in a writable tree it takes mounts, and %s", native->host->namespaces_reason);
+        if (is_deny)
+                plan_miss(native->plan, CLAUSE_DENY, index, "in a writable tree it takes mounts, and %s",
+                          native->host->namespaces_reason);
+        else
+                native->asks_writes = true;
 }
 
 static void add_holes(struct native *native)
@@ -90,7 +86,7 @@ void native_add_bare(struct native *native)
         struct plan *plan = native->plan;
         const char *why = native->host->namespaces_reason;
 
-        if (!native_is_bare(native)) {
+        if (!host_is_bare(native->host)) {
                 miss_all(native);
                 return;
         }
@@ -117,19 +113,36 @@ void native_add_bare(struct native *native)
 void native_cover_bare(struct native *native, size_t landlock, size_t seccomp)
 {
         struct plan *plan = native->plan;
+        size_t broker;
 
-        if (!native_is_bare(native))
+        if (!host_is_bare(native->host))
                 return;
         plan_cover(plan, landlock, CLAUSE_DEVICES, PLAN_NO_INDEX);
         plan_cover(plan, landlock, CLAUSE_TMP, PLAN_NO_INDEX);
         plan_cover(plan, landlock, CLAUSE_IPC, PLAN_NO_INDEX);
         plan_cover(plan, seccomp, CLAUSE_IPC, PLAN_NO_INDEX);
         plan_cover(plan, seccomp, CLAUSE_PRIVACY, PLAN_NO_INDEX);
-        for (size_t i = 0; i < native->policy->rule_count; i++)
-                if (native->policy->rules[i].kind == RULE_PROTECT && !native->policy->rules[i].glob &&
-                    !is_in_writable_tree(native, native->policy->rules[i].facts.real))
-                        plan_cover(plan, landlock, CLAUSE_PROTECT, i);
-        plan_cover(plan, plan_step(plan, PLAN_BROKER, NULL, 0), CLAUSE_WRITE, PLAN_NO_INDEX);
+        broker = plan_step(plan, PLAN_BROKER, NULL, native->asks_writes);
+        plan_cover(plan, broker, CLAUSE_WRITE, PLAN_NO_INDEX);
+        for (size_t i = 0; i < native->policy->rule_count; i++) {
+                const struct rule *rule = &native->policy->rules[i];
+
+                if (rule->kind != RULE_PROTECT || rule->glob)
+                        continue;
+                plan_cover(plan, landlock, CLAUSE_PROTECT, i);
+                if (is_in_writable_tree(native, rule->facts.real))
+                        plan_cover(plan, broker, CLAUSE_PROTECT, i);
+        }
+}
+
+/* Landlock's part of a writable tree in which something is protected: it can be read. */
+bool native_holds_protected(const struct native *native, const char *tree)
+{
+        for (size_t i = 0; i < native->count && native->asks_writes; i++)
+                if (native->sorted[i]->kind == RULE_PROTECT &&
+                    path_is_below(native->sorted[i]->facts.real, tree))
+                        return true;
+        return false;
 }
 
 void native_grant_bare_devices(struct native *native)

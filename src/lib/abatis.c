@@ -106,6 +106,41 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
         return r;
 }
 
+/* Begins a job and leaves it: that is how one finds out. */
+static int try_ground(void)
+{
+        static const char *const argv[] = { "", NULL };
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        struct job *job;
+        int error;
+
+        options.argv = argv;
+        options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
+        if (job_prepare(&options, NULL, &job, NULL) < 0)
+                return 0; /* the launch will tell why */
+        error = job_await_ground(job);
+        job_finish(job, NULL, NULL);
+        return error;
+}
+
+/* Where they are forbidden, the plan is another; when the machine is short of something else, the launch fails. */
+static bool lacks_namespaces(abatis_host *host, const abatis_job *prepared)
+{
+        /* This process: then it is not tried again, and if they were taken away since, the launch fails. */
+        static bool has_seen_them;
+        int error = 0;
+
+        if (prepared)
+                error = job_await_ground(prepared->job);
+        else if (!__atomic_load_n(&has_seen_them, __ATOMIC_RELAXED))
+                error = try_ground();
+        if (error)
+                host_lose_namespaces(host, error);
+        else
+                __atomic_store_n(&has_seen_them, true, __ATOMIC_RELAXED);
+        return error;
+}
+
 int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_sandbox_options *options,
                    abatis_format format, char **out, abatis_error *err)
 {
@@ -117,6 +152,7 @@ int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_
                 return r;
         if (!host) {
                 r = probe_for(policy, &probed, err);
+                lacks_namespaces(&probed, options->prepared);
                 host = &probed;
         }
         if (!r)
@@ -140,39 +176,29 @@ static void sandbox_release(abatis_sandbox *sandbox)
         free(sandbox);
 }
 
-/* Begins a job and leaves it: that is how one finds out. */
-static int try_ground(void)
+static int compile(abatis_sandbox *sandbox, abatis_policy *policy, bool is_best_effort, abatis_error *err)
 {
-        static const char *const argv[] = { "", NULL };
-        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        struct job *job;
-        int error;
+        int r;
 
-        options.argv = argv;
-        options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
-        if (job_prepare(&options, NULL, &job, NULL) < 0)
-                return 0; /* the launch will tell why */
-        error = job_await_ground(job);
-        job_finish(job, NULL, NULL);
-        return error;
+        resources_free(sandbox->resources);
+        plan_free(sandbox->plan);
+        sandbox->resources = NULL;
+        sandbox->plan = NULL;
+        r = backend_compile(policy, &sandbox->host, is_best_effort, &sandbox->plan, err);
+        return r ? r : resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
 }
 
-/* Where they are forbidden, the plan is another; when the machine is short of something else, the launch fails. */
-static void find_namespaces(abatis_host *host, const abatis_job *prepared)
+/* What the quick probe takes for granted is asked when the plan is made: a job that was prepared has laid its ground meanwhile,
+ * on another processor. */
+static int compile_as_it_is(abatis_sandbox *sandbox, abatis_policy *policy,
+                            const abatis_sandbox_options *options, abatis_error *err)
 {
-        static bool
-                has_seen_them; /* this process: then it is not tried again, and if they were taken away since, the launch fails */
-        int error = 0;
+        int r = compile(sandbox, policy, options->best_effort, err);
 
-        if (prepared)
-                error = job_await_ground(prepared->job);
-        else if (!__atomic_load_n(&has_seen_them, __ATOMIC_RELAXED))
-                error = try_ground();
-        if (!error)
-                __atomic_store_n(&has_seen_them, true, __ATOMIC_RELAXED);
-        if (error == EPERM || error == EACCES || error == ENOSPC || error == EUSERS || error == ENOSYS ||
-            error == EINVAL)
-                host_lose_namespaces(host, error);
+        if (r != ABATIS_E_MEMORY && !options->best_effort &&
+            lacks_namespaces(&sandbox->host, options->prepared))
+                r = compile(sandbox, policy, false, err);
+        return r;
 }
 
 int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *options, abatis_sandbox **out,
@@ -193,14 +219,10 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 r = host_probe_fully(&sandbox->host, err);
         else
                 r = probe_for(policy, &sandbox->host, err);
-        if (!r && !options->best_effort)
-                find_namespaces(&sandbox->host, options->prepared);
         if (!r)
                 r = recorder_open(&sandbox->recorder, policy, err);
         if (!r)
-                r = backend_compile(policy, &sandbox->host, options->best_effort, &sandbox->plan, err);
-        if (!r)
-                r = resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
+                r = compile_as_it_is(sandbox, policy, options, err);
         if (!r)
                 r = recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
         if (r < 0) {

@@ -56,4 +56,13 @@ static inline bool host_has_mounts(const abatis_host *host)
         return host->namespaces != NAMESPACES_NONE && host->has_mount_setattr;
 }
 
+enum { LANDLOCK_WITH_SCOPES = 6 }; /* nobody outside can be sent a signal, and so init cannot be killed */
+
+/* No namespaces, but what does for them. */
+static inline bool host_is_bare(const abatis_host *host)
+{
+        return host->namespaces == NAMESPACES_NONE && host->has_broker &&
+               host->landlock_abi >= LANDLOCK_WITH_SCOPES;
+}
+
 #endif

@@ -244,6 +244,14 @@ bool plan_has(const struct plan *plan, enum plan_op op)
         return false;
 }
 
+bool plan_asks_writes(const struct plan *plan)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == PLAN_BROKER)
+                        return plan->steps[i].value;
+        return false;
+}
+
 bool plan_is_held(const struct plan *plan, size_t clause)
 {
         if (plan->clauses[clause].reason)

@@ -77,7 +77,7 @@ enum plan_op {
         PLAN_PRIVILEGES,
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
-        PLAN_BROKER, /* where there are no mounts: changes that Landlock does not see are made by the supervisor */
+        PLAN_BROKER, /* where there are no mounts: changes that Landlock does not see are made by the supervisor; value 1: every write */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
@@ -144,6 +144,8 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);
 bool plan_has(const struct plan *plan, enum plan_op op);
+/* Whether the broker is asked about every write. */
+bool plan_asks_writes(const struct plan *plan);
 /* Whether the plan holds this limit by this op. */
 bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit);
 

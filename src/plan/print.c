@@ -242,6 +242,8 @@ int plan_print(const struct plan *plan, const abatis_policy *policy, const abati
 
 bool host_is_ready(const abatis_host *host)
 {
+        if (host_is_bare(host))
+                return true;
         for (unsigned i = 0; i < host->finding_count; i++)
                 if (host->findings[i].is_required && !host->findings[i].is_available)
                         return false;
@@ -287,7 +289,8 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
                 text_add_line(&text, finding->detail);
                 text_add(&text, "\n");
         }
-        text_add(&text, host_is_ready(host) ? "This machine holds the default policy.\n"
-                                            : "This machine cannot hold the default policy.\n");
+        text_add(&text, !host_is_ready(host) ? "This machine cannot hold the default policy.\n"
+                        : host_is_bare(host) ? "This machine holds the default policy, without namespaces.\n"
+                                             : "This machine holds the default policy.\n");
         return text_take(&text, out, err);
 }

@@ -2,9 +2,16 @@
 #define _GNU_SOURCE
 #include "run/broker_linux.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
 
 #include "base/error.h"
+#include "base/own.h"
 
 #define KIND(kind) (1u << (kind))
 
@@ -23,6 +30,51 @@ static const char **list_paths(const abatis_policy *policy, unsigned kinds, cons
         return list;
 }
 
+/* Where "Config" is another name of "config", the path that the kernel prints may be spelled as the command spelled it, and a
+ * comparison of paths proves nothing. Of what others make up, in user space or on a server, nobody knows. */
+static bool tells_names_apart(const char *path)
+{
+        static const unsigned blind[] = { 0x4d44 /* vfat */,
+                                          0x2011bab0 /* exfat */,
+                                          0x7366746e /* ntfs3 */,
+                                          0x5346544e /* ntfs */,
+                                          0x517b /* smb */,
+                                          0xff534d42 /* cifs */,
+                                          0xfe534d42 /* smb2 */,
+                                          0x4244 /* hfs */,
+                                          0x482b /* hfs+ */,
+                                          0x65735546 /* fuse */,
+                                          0x01021997 /* 9p */ };
+        OWN_FREE char *parent =
+                strndup(path, (size_t)(strrchr(path, '/') - path) + (strrchr(path, '/') == path));
+        OWN_FD int fd = parent ? open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        struct statfs status;
+        unsigned long flags = 0;
+
+        /* What is not there yet is made by the broker, beside what is. */
+        if (fd < 0)
+                return parent && errno == ENOENT && *parent && parent[1] ? tells_names_apart(parent) : false;
+        if (fstatfs(fd, &status) < 0)
+                return false;
+        for (size_t i = 0; i < sizeof(blind) / sizeof(*blind); i++)
+                if ((unsigned)status.f_type == blind[i])
+                        return false;
+        return ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || !(flags & FS_CASEFOLD_FL);
+}
+
+static int check_names(const abatis_policy *policy, abatis_error *err)
+{
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (policy->rules[i].kind == RULE_PROTECT && !policy->rules[i].glob &&
+                    !tells_names_apart(policy->rules[i].facts.real))
+                        return error_set(
+                                err, ABATIS_E_UNENFORCEABLE,
+                                "filesystem.protect %s cannot be enforced: its file system may take other "
+                                "names for it, and without namespaces there is no mount to hold it",
+                                policy->rules[i].path);
+        return 0;
+}
+
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
                 abatis_error *err)
 {
@@ -38,7 +90,7 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         if (!broker->open || !broker->closed || !broker->hidden || !broker->shown || !broker->denied)
                 return error_memory(err);
         resources->child.broker = broker;
-        return 0;
+        return plan_asks_writes(plan) ? check_names(policy, err) : 0;
 }
 
 void broker_done(struct resources *resources)

@@ -18,7 +18,6 @@
 
 enum {
         NO_FLAGS = 0,
-        ANSWERED = 1,                /* no errno: the caller goes on already */
         FLAG_WAIT_KILLABLE = 1 << 5, /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
         THE_THREAD = 0,              /* PRIO_PROCESS */
         THE_IO_THREAD = 1,           /* IOPRIO_WHO_PROCESS */
@@ -72,20 +71,42 @@ static bool is_in_own_tmp(const struct request *request, const char *real)
         return *request->job->own_tmp && is_below(real, request->job->own_tmp);
 }
 
-static bool may_change(const struct request *request, long object)
+bool broker_may_write(const struct request *request, const char *real)
 {
         const struct child_broker *broker = request->job->plan->broker;
-        const char *real = caller_find_place(request, object);
 
-        if (!real)
-                return false;
-        /* Its own, and nowhere else. */
-        if (begins_with(real, "pipe:[") || begins_with(real, "socket:[") || begins_with(real, "/memfd:"))
-                return true;
-        if (*real != '/')
-                return false;
         return is_in_own_tmp(request, real) ||
                (is_in_one_of(real, broker->open) && !is_in_one_of(real, broker->closed));
+}
+
+bool broker_holds_closed(const struct request *request, const char *real)
+{
+        for (const char *const *closed = request->job->plan->broker->closed; *closed; closed++)
+                if (is_below(*closed, real))
+                        return true;
+        return false;
+}
+
+/* Its own, and nowhere else. */
+static bool has_no_place(const char *real)
+{
+        return begins_with(real, "pipe:[") || begins_with(real, "socket:[") || begins_with(real, "/memfd:");
+}
+
+static bool may_change(const struct request *request, long object)
+{
+        const char *real = caller_find_place(request, object);
+
+        return real && (has_no_place(real) || (*real == '/' && broker_may_write(request, real)));
+}
+
+bool broker_may_open_to_write(const struct request *request, const char *real)
+{
+        static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                               "/dev/urandom", "/dev/tty",  "/dev/ptmx", 0 };
+
+        return has_no_place(real) ||
+               (*real == '/' && (is_in_one_of(real, devices) || broker_may_write(request, real)));
 }
 
 /* Landlock cannot let a directory be listed and keep one in it from being. */
@@ -226,7 +247,7 @@ static long list(const struct request *request, long object)
         given.newfd_flags = flags & O_CLOEXEC;
         r = RAW(SYS_ioctl, request->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given);
         RAW(SYS_close, fd);
-        return r < 0 ? r : ANSWERED;
+        return r < 0 ? r : BROKER_HAS_ANSWERED;
 }
 
 static long open_directory(struct request *request, bool has_directory)
@@ -335,9 +356,15 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_fremovexattr:
                 return act_on_descriptor(request, remove_attribute);
         case SYS_openat:
+                if (broker_is_write(request->args[2]))
+                        return broker_open_to_write(request, (int)request->args[0], request->args[1],
+                                                    request->args[2], request->args[3]);
                 return open_directory(request, true);
 #ifdef SYS_chmod
         case SYS_open:
+                if (broker_is_write(request->args[1]))
+                        return broker_open_to_write(request, AT_FDCWD, request->args[0], request->args[1],
+                                                    request->args[2]);
                 return open_directory(request, false);
         case SYS_chmod:
                 return act_on_path(request, true, change_mode);
@@ -366,8 +393,12 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_ioprio_set:
                 return request->args[0] == THE_IO_THREAD ? judge_target(request, request->args[1], goes_on)
                                                          : -EPERM;
+        case SYS_umask:
+                request->job->has_umasks = true;
+                *goes_on = true;
+                return 0;
         default:
-                return -ENOSYS;
+                return broker_serve_name(request);
         }
 }
 
@@ -398,7 +429,7 @@ void child_broker_serve(struct child_job *job, long listener)
                 request.args[i] = received.notif.data.args[i];
         /* One that init cannot see has no number here. */
         r = request.thread > 0 ? serve(&request, &goes_on) : -EPERM;
-        if (r == ANSWERED)
+        if (r == BROKER_HAS_ANSWERED)
                 return;
         answer.response.id = received.notif.id;
         answer.response.error = goes_on ? 0 : (int)r;

@@ -15,6 +15,8 @@ enum {
 struct child_broker_room {
         char path[PATH_MAX], real[PATH_MAX], name[ATTRIBUTE_NAME_SIZE];
         char value[ATTRIBUTE_SIZE];
+        char places[2][PATH_MAX + NAME_MAX + 2]; /* of names that a call is about */
+        char rest[PATH_MAX], target[PATH_MAX];   /* of a path that is walked */
 };
 
 /* What one call is about. */
@@ -38,6 +40,10 @@ void caller_proc_path(char path[PROC_PATH_SIZE], long thread, const char *kind, 
 /* Each returns 0, a descriptor or a negative errno. A descriptor is of O_PATH. */
 long caller_open_descriptor(const struct request *request, long number);
 long caller_open_object(const struct request *request);
+/* The path is counted from what the caller has as `directory`; `flags` beside O_PATH. */
+long caller_open_at(const struct request *request, long directory, const char *path, int flags);
+/* The same from a descriptor of our own. */
+long caller_open_from(const struct request *request, long directory, const char *path, int flags);
 long caller_read(const struct request *request, uint64_t address, void *to, size_t size);
 long caller_read_text(const struct request *request, uint64_t address, char *to, size_t size, long too_long);
 /* It is still waiting for the answer, so its number was its own all the time. */
@@ -45,5 +51,18 @@ bool caller_is_waiting(const struct request *request);
 /* Where the kernel says that something lies: true of the object, whatever way led to it. NULL if it does not say. In the
  * request's room. */
 const char *caller_find_place(const struct request *request, long object);
+
+/* What the policy says of a path as the kernel prints it. */
+bool broker_may_write(const struct request *request, const char *real);
+bool broker_may_open_to_write(const struct request *request, const char *real);
+/* Whether something that may not be written lies there or below. */
+bool broker_holds_closed(const struct request *request, const char *real);
+
+/* child_names_linux.c. Each returns 0, a negative errno, or that the caller has its answer and goes on already. */
+enum { BROKER_HAS_ANSWERED = 1 };
+bool broker_is_write(uint64_t flags);
+long broker_open_to_write(struct request *request, long directory, uint64_t path, uint64_t flags,
+                          uint64_t mode);
+long broker_serve_name(struct request *request);
 
 #endif

@@ -7,12 +7,13 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 
 #include "run/child_broker_linux.h"
 #include "run/syscall_linux.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, LINKS_MAX = 40, PROC_SUPER_MAGIC = 0x9fa0 };
 
 /* ---- the caller ----------------------------------------------------------------------------------------- */
 
@@ -129,11 +130,24 @@ bool caller_is_waiting(const struct request *request)
 
 /* ---- what it is about ----------------------------------------------------------------------------------- */
 
+static bool is_same(const char *left, const char *right)
+{
+        while (*left && *left == *right) {
+                left++;
+                right++;
+        }
+        return *left == *right;
+}
+
 /* The number in "/proc/self/fd/NUMBER", or -1. libc itself makes such paths; followed here, they would lead to init's. */
 static long own_descriptor(const char *path)
 {
         static const char *const places[] = { "/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/" };
+        static const char *const standard[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 
+        for (long i = 0; i < 3; i++)
+                if (is_same(path, standard[i]))
+                        return i;
         for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
                 const char *at = path, *place = places[i];
                 long number = 0;
@@ -151,16 +165,112 @@ static long own_descriptor(const char *path)
         return -1;
 }
 
-static long open_at(const struct request *request, const char *path)
+/* A link in /proc is taken for a magic one: this process's own are not the caller's either. */
+static bool is_in_proc(long fd)
 {
-        struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
-        long start = *path == '/' ? AT_FDCWD : caller_open_descriptor(request, request->directory), fd;
+        struct statfs status;
+
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        return RAW(SYS_fstatfs, fd, &status) < 0 || status.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Puts the link's target before the rest of the way. */
+static long follow_link(struct child_broker_room *room, long link, long length, const char *rest)
+{
+        size_t at = (size_t)length;
+
+        if (is_in_proc(link))
+                return -ELOOP;
+        room->target[at++] = '/';
+        while (*rest && at < PATH_MAX - 1)
+                room->target[at++] = *rest++;
+        if (*rest)
+                return -ENAMETOOLONG;
+        room->target[at] = '\0';
+        for (size_t i = 0; i <= at; i++)
+                room->rest[i] = room->target[i];
+        return 0;
+}
+
+/* One component of what is left of the way. Returns what it leads to; *is_link when the way now goes on elsewhere. */
+static long step(struct child_broker_room *room, long at, char **rest, int flags, bool *is_link)
+{
+        char *name = *rest, *end = name, end_was;
+        long next, length, r;
+        bool is_last;
+
+        while (*end && *end != '/')
+                end++;
+        end_was = *end;
+        *end = '\0';
+        next = RAW(SYS_openat, at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        *end = end_was;
+        is_last = !end_was; /* a slash behind it means what a link leads to */
+        while (*end == '/')
+                end++;
+        *rest = end;
+        if (next < 0)
+                return next;
+        length = RAW(SYS_readlinkat, next, "", room->target, PATH_MAX - 1);
+        *is_link = length >= 0 && !(is_last && flags & O_NOFOLLOW);
+        if (!*is_link)
+                return next;
+        r = follow_link(room, next, length, end);
+        *rest = room->rest;
+        RAW(SYS_close, next);
+        return r;
+}
+
+/* Where there is no openat2: a sandbox around this one hides it. */
+static long walk(struct child_broker_room *room, long from, const char *path, int flags)
+{
+        long at = RAW(SYS_openat, from, *path == '/' ? "/" : ".", O_PATH | O_CLOEXEC), next;
+        char *rest = room->rest;
+        int links = 0;
+
+        for (size_t i = 0; !i || path[i - 1]; i++)
+                rest[i] = path[i];
+        while (at >= 0 && *rest) {
+                bool is_link = false;
+
+                if (*rest == '/') {
+                        for (; *rest == '/'; rest++)
+                                ;
+                        continue;
+                }
+                next = step(room, at, &rest, flags, &is_link);
+                if (is_link && !next && ++links > LINKS_MAX)
+                        next = -ELOOP;
+                if (is_link && !next && *rest != '/')
+                        continue;
+                if (is_link && !next)
+                        next = RAW(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+                RAW(SYS_close, at);
+                at = next;
+        }
+        if (at < 0 || !(flags & O_DIRECTORY))
+                return at;
+        next = RAW(SYS_openat, at, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        RAW(SYS_close, at);
+        return next;
+}
+
+long caller_open_from(const struct request *request, long directory, const char *path, int flags)
+{
+        const struct open_how how = { .flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+                                      .resolve = RESOLVE_NO_MAGICLINKS };
+        long fd = RAW(SYS_openat2, directory, path, &how, sizeof(how));
+
+        return fd == -ENOSYS ? walk(request->room, directory, path, flags) : fd;
+}
+
+long caller_open_at(const struct request *request, long directory, const char *path, int flags)
+{
+        long start = *path == '/' ? AT_FDCWD : caller_open_descriptor(request, directory), fd;
 
         if (start < 0 && start != AT_FDCWD)
                 return start;
-        if (!request->follows)
-                how.flags |= O_NOFOLLOW;
-        fd = RAW(SYS_openat2, start, path, &how, sizeof(how));
+        fd = caller_open_from(request, start, path, flags);
         if (start >= 0)
                 RAW(SYS_close, start);
         return fd;
@@ -180,8 +290,9 @@ long caller_open_object(const struct request *request)
         if (!*path)
                 return request->takes_empty ? caller_open_descriptor(request, request->directory) : -ENOENT;
         number = own_descriptor(path);
-        return number >= 0 && request->follows ? caller_open_descriptor(request, number)
-                                               : open_at(request, path);
+        if (number >= 0 && request->follows)
+                return caller_open_descriptor(request, number);
+        return caller_open_at(request, request->directory, path, request->follows ? 0 : O_NOFOLLOW);
 }
 
 /* Asks the kernel where it lies: that is true of the object, whatever way led to it. */

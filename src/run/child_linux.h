@@ -154,6 +154,7 @@ struct child_job {
         int init;          /* its own PID, where there is no PID namespace */
         int ruleset;       /* of Landlock */
         int umask;         /* the caller's */
+        bool has_umasks;   /* somebody in the job has changed his: set and used by the broker */
         bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */

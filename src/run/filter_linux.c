@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 
 #include "base/error.h"
+#include "run/filter_calls_linux.h"
 
 #if defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
@@ -24,185 +25,7 @@
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
 #endif
 
-/* The last system call whose effect was considered (file_setattr, Linux 6.17). Newer ones, and x32's, do not exist
- * inside: programs fall back, and a new way to mount or to reach a process cannot open a hole here. */
-enum { LAST_KNOWN = 469 };
-
-enum verdict {
-        ALLOW,
-        REFUSE,      /* EPERM */
-        ABSENT,      /* ENOSYS: programs have a way around */
-        CHECK_CLONE, /* no new namespaces */
-        CHECK_UNSHARE,
-        CHECK_IOCTL, /* no input pushed into a terminal */
-        CHECK_FCNTL, /* no lease: whoever opens such a file waits for the holder, 45 s by default */
-        CHECK_SOCKET,
-        CHECK_SOCKETPAIR,
-        CHECK_TARGET, /* not init */
-        CHECK_MODE_1, /* no setuid or setgid bit in this argument */
-        CHECK_MODE_2,
-        CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
-        CHECK_OPEN_2,
-        ASK,           /* the broker */
-        CHECK_CHMOD_1, /* as CHECK_MODE_1, then the broker */
-        CHECK_CHMOD_2,
-        CHECK_SELF,           /* this thread; about another the broker is asked */
-        CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
-        CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
-        CHECK_IOCTL_OF_FILES, /* as CHECK_IOCTL, and no change of a file that was opened to be read */
-        VERDICT_COUNT,
-};
-
-struct entry {
-        int number;
-        enum verdict verdict;
-};
-
-/* What no tool needs. A number that this architecture or its headers lack is left out or written as a number: those
- * above 423 are the same everywhere. */
-static const struct entry entries[] = {
-        /* mounts and roots */
-        { SYS_mount, REFUSE },
-        { SYS_umount2, REFUSE },
-        { SYS_pivot_root, REFUSE },
-        { SYS_chroot, REFUSE },
-        { 428 /* open_tree */, REFUSE },
-        { 429 /* move_mount */, REFUSE },
-        { 430 /* fsopen */, REFUSE },
-        { 431 /* fsconfig */, REFUSE },
-        { 432 /* fsmount */, REFUSE },
-        { 433 /* fspick */, REFUSE },
-        { 442 /* mount_setattr */, REFUSE },
-        { 443 /* quotactl_fd */, REFUSE },
-        { 457 /* statmount */, ABSENT },
-        { 458 /* listmount */, ABSENT },
-        { 467 /* open_tree_attr */, REFUSE },
-        { SYS_quotactl, REFUSE },
-        { SYS_swapon, REFUSE },
-        { SYS_swapoff, REFUSE },
-        { SYS_fanotify_init, REFUSE },
-        { SYS_open_by_handle_at, REFUSE },
-        { SYS_acct, REFUSE },
-        /* namespaces */
-        { SYS_setns, REFUSE },
-        { SYS_unshare, CHECK_UNSHARE },
-        { SYS_clone, CHECK_CLONE },
-        { 435 /* clone3: its flags lie in memory */, ABSENT },
-        { SYS_sethostname, REFUSE },
-        { SYS_setdomainname, REFUSE },
-        /* the kernel itself */
-        { SYS_init_module, REFUSE },
-        { SYS_finit_module, REFUSE },
-        { SYS_delete_module, REFUSE },
-        { SYS_kexec_load, REFUSE },
-#ifdef SYS_kexec_file_load
-        { SYS_kexec_file_load, REFUSE },
-#endif
-        { SYS_reboot, REFUSE },
-        { SYS_settimeofday, REFUSE },
-        { SYS_clock_settime, REFUSE },
-        { SYS_syslog, REFUSE },
-        { SYS_bpf, REFUSE },
-        { SYS_perf_event_open, REFUSE },
-        { SYS_userfaultfd, REFUSE },
-        { SYS_lookup_dcookie, REFUSE },
-        { SYS_nfsservctl, REFUSE },
-        { SYS_vhangup, REFUSE },
-        { 460 /* lsm_set_self_attr */, REFUSE },
-#ifdef SYS_iopl
-        { SYS_iopl, REFUSE },
-        { SYS_ioperm, REFUSE },
-        { SYS_modify_ldt, REFUSE },
-        { SYS_uselib, REFUSE },
-        { SYS_sysfs, REFUSE },
-#endif
-        /* keys of the session, which outlives the sandbox */
-        { SYS_add_key, REFUSE },
-        { SYS_request_key, REFUSE },
-        { SYS_keyctl, REFUSE },
-        /* io_uring does its work past this filter */
-        { 425 /* io_uring_setup */, ABSENT },
-        { 426 /* io_uring_enter */, ABSENT },
-        { 427 /* io_uring_register */, ABSENT },
-        /* other processes */
-        { SYS_kcmp, REFUSE },
-        { SYS_prlimit64, CHECK_TARGET },
-        { 438 /* pidfd_getfd */, REFUSE },
-        /* terminals */
-        { SYS_ioctl, CHECK_IOCTL },
-        /* files that others outside want to write */
-        { SYS_fcntl, CHECK_FCNTL },
-        /* a setuid file left in the workspace would act for whoever ran the sandbox */
-        { SYS_fchmod, CHECK_MODE_1 },
-        { SYS_fchmodat, CHECK_MODE_2 },
-        { 452 /* fchmodat2 */, CHECK_MODE_2 },
-        { SYS_mknodat, CHECK_MODE_2 },
-        /* openat: asked before the tree, see filter_build */
-        { 437 /* openat2: its mode lies in memory */, ABSENT },
-#ifdef SYS_open
-        { SYS_open, CHECK_OPEN_1 },
-        { SYS_creat, CHECK_MODE_1 },
-        { SYS_chmod, CHECK_MODE_1 },
-        { SYS_mknod, CHECK_MODE_1 },
-#endif
-        /* sockets */
-        { SYS_socket, CHECK_SOCKET },
-        { SYS_socketpair, CHECK_SOCKETPAIR },
-        { LAST_KNOWN + 1, ABSENT },
-};
-
-static const struct entry entries_among_others[] = {
-        /* a file's mode, owner, times and attributes */
-        { SYS_fchmod, CHECK_CHMOD_1 },
-        { SYS_fchmodat, CHECK_CHMOD_2 },
-        { 452 /* fchmodat2 */, CHECK_CHMOD_2 },
-        { SYS_fchown, ASK },
-        { SYS_fchownat, ASK },
-        { SYS_utimensat, ASK },
-        { SYS_setxattr, ASK },
-        { SYS_lsetxattr, ASK },
-        { SYS_fsetxattr, ASK },
-        { SYS_removexattr, ASK },
-        { SYS_lremovexattr, ASK },
-        { SYS_fremovexattr, ASK },
-        { 463 /* setxattrat */, ABSENT },
-        { 466 /* removexattrat */, ABSENT },
-        { 469 /* file_setattr */, ABSENT },
-        { SYS_ioctl, CHECK_IOCTL_OF_FILES },
-#ifdef SYS_chmod
-        { SYS_chmod, CHECK_CHMOD_1 },
-        { SYS_chown, ASK },
-        { SYS_lchown, ASK },
-        { SYS_utime, ASK },
-        { SYS_utimes, ASK },
-        { SYS_futimesat, ASK },
-#endif
-        /* other processes */
-        { SYS_prlimit64, CHECK_SELF },
-        { SYS_sched_setaffinity, CHECK_SELF },
-        { SYS_sched_setparam, CHECK_SELF },
-        { SYS_sched_setscheduler, CHECK_SELF },
-        { SYS_sched_setattr, CHECK_SELF },
-        { SYS_setpriority, CHECK_PRIORITY_OF },
-        { SYS_ioprio_set, CHECK_IO_PRIORITY_OF },
-        /* queues, semaphores and memory of the host's */
-        { SYS_mq_open, ABSENT },
-        { SYS_mq_unlink, ABSENT },
-        { SYS_msgget, ABSENT },
-        { SYS_msgctl, ABSENT },
-        { SYS_msgrcv, ABSENT },
-        { SYS_msgsnd, ABSENT },
-        { SYS_semget, ABSENT },
-        { SYS_semctl, ABSENT },
-        { SYS_semtimedop, ABSENT },
-        { SYS_semop, ABSENT },
-        { SYS_shmget, ABSENT },
-        { SYS_shmctl, ABSENT },
-        { SYS_shmat, ABSENT },
-};
-
-#define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
-#define AMONG_OTHERS_COUNT (sizeof(entries_among_others) / sizeof(*entries_among_others))
+#define UNNAMED 0x400000 /* O_TMPFILE without O_DIRECTORY */
 
 /* From `start` up to the next range's start. */
 struct range {
@@ -349,27 +172,37 @@ static void emit_fcntl(struct builder *builder)
 
 /* Among others the broker lists directories for the command: one that holds something denied has no right of Landlock's to
  * be listed. Not those that are opened from another directory, on the way through a tree. */
-static void emit_open(struct builder *builder, unsigned flags_argument)
+static void emit_open_among_others(struct builder *builder, unsigned flags_argument)
 {
-        bool asks = builder->options->is_among_others;
+        bool asks = builder->options->asks_writes, has_directory = flags_argument == 2;
 
         emit_load(builder, flags_argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | 0x400000 /* O_TMPFILE */, asks ? 2 : 1, 0);
-        if (asks)
-                emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, 5, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 3, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 3, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, asks ? O_WRONLY | O_RDWR | O_TRUNC : 0, 8, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, has_directory ? 4 : 7, 0);
         emit_allow(builder);
-        emit_refuse_bits(builder, flags_argument + 1, 06000);
-        if (!asks)
-                return;
-        if (flags_argument == 2) {
-                emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 2, 0);
-                emit_load(builder, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)AT_FDCWD, 1, 0);
-        } else {
-                emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 0, 1);
-        }
+        /* It creates: */
+        emit_load(builder, flags_argument + 1);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 06000, 0, asks ? 4 : 3);
+        emit_refuse(builder);
+        /* It is a directory: */
+        emit_load(builder, 0);
+        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)AT_FDCWD, 1, 0);
         emit_allow(builder);
         emit_return(builder, SECCOMP_RET_USER_NOTIF);
+}
+
+static void emit_open(struct builder *builder, unsigned flags_argument)
+{
+        if (builder->options->is_among_others) {
+                emit_open_among_others(builder, flags_argument);
+                return;
+        }
+        emit_load(builder, flags_argument);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 1, 0);
+        emit_allow(builder);
+        emit_refuse_bits(builder, flags_argument + 1, 06000);
 }
 
 /* Stream and datagram, over TCP and UDP: no raw, no SCTP, no MPTCP. */
@@ -612,6 +445,8 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
         for (size_t i = 0; options->is_among_others && i < AMONG_OTHERS_COUNT; i++)
                 verdicts[entries_among_others[i].number] = (unsigned char)entries_among_others[i].verdict;
+        for (size_t i = 0; options->asks_writes && i < OF_NAMES_COUNT; i++)
+                verdicts[entries_of_names[i].number] = (unsigned char)entries_of_names[i].verdict;
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
@@ -625,7 +460,7 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
 int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
 {
         struct builder builder;
-        struct range ranges[2 * (ENTRY_COUNT + AMONG_OTHERS_COUNT + HOMELESS_COUNT) + 3];
+        struct range ranges[2 * (ENTRY_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT + HOMELESS_COUNT) + 3];
         size_t count = make_ranges(ranges, options);
 
         /* Not all of it: the list of jumps is long. */

@@ -21,6 +21,7 @@ struct filter_options {
         /* There are no namespaces: the numbers of processes and queues are the host's. Then a broker, too, is asked before a
          * file's mode, owner, times or attributes change, which no mount refuses. */
         bool is_among_others;
+        bool asks_writes; /* beside that: about everything that makes, writes, moves or removes a file */
 };
 
 /* Fails only if the program outgrows FILTER_MAX. */

@@ -282,16 +282,26 @@ static void begin_ground(struct job *job, const abatis_host *known)
                 child_wait_for_init(&job->child);
 }
 
+/* A kernel may lack them, a sysctl limit them to none; a security module or a masked /proc lets one have them, and no mounts
+ * in them. */
+static bool is_refusal(int error, bool is_of_clone)
+{
+        return error == EPERM || error == EACCES ||
+               (is_of_clone && (error == ENOSPC || error == EUSERS || error == ENOSYS || error == EINVAL));
+}
+
 int job_await_ground(const struct job *job)
 {
         struct pollfd end = { job->pidfd, POLLIN, 0 };
 
         if (job->pidfd < 0)
-                return job->clone_errno;
+                return is_refusal(job->clone_errno, true) ? job->clone_errno : 0;
         while (child_look_at_ground(&job->child) == PHASE_NEW)
                 if (poll(&end, 1, 0))
-                        return EINTR; /* init was killed; the launch will tell */
-        return child_look_at_ground(&job->child) == PHASE_FAILED ? job->child.failed_errno : 0;
+                        return 0; /* init was killed */
+        if (child_look_at_ground(&job->child) == PHASE_READY || !is_refusal(job->child.failed_errno, false))
+                return 0;
+        return job->child.failed_errno;
 }
 
 int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,

@@ -48,8 +48,8 @@ struct job;
  * if there is one already, and the launch follows at once; or NULL. */
 int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
                 abatis_error *err);
-/* Of one that was prepared without resources: waits until it is clear whether it has the namespaces that it wants. Returns 0,
- * or the errno with which they were refused. */
+/* Of one that was prepared without resources: waits until it is clear whether it has the namespaces that it wants. Returns
+ * the errno with which they were refused, or 0; when something else is wrong, the launch will tell. */
 int job_await_ground(const struct job *job);
 /* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);

@@ -1,10 +1,11 @@
 /* changes.c: asks the broker, from inside a sandbox without namespaces.
  *
  *   changes all FILE             every way to change a file's mode, owner, times and attributes; one line for each
- *   changes race KIND GOOD BAD ROUNDS
- *                                changes GOOD's mode ROUNDS times, while another thread makes the same words mean BAD:
+ *   changes race ACTION KIND GOOD BAD ROUNDS
+ *                                does something to GOOD ROUNDS times, while another thread makes the same words mean BAD:
  *                                string (the path is written over), link (a symbolic link), parent (a directory of the
- *                                way), descriptor (its number). Prints how often it worked: whoever started it looks at BAD.
+ *                                way), descriptor (its number). ACTION is chmod, write, replace (rename another over it) or
+ *                                unlink. Prints how often it worked: whoever started it looks at BAD.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -165,13 +166,21 @@ static void *flip_link(void *unused)
         return NULL;
 }
 
-/* The directory and a link to another one, in turns. */
+/* The directory and a link to another one, in turns; not in step with the other thread, since the broker serves them by
+ * turns too. */
 static void *flip_parent(void *unused)
 {
+        unsigned seed = 1;
+
         (void)unused;
-        while (!race.is_over)
-                if (renameat2(AT_FDCWD, "way", AT_FDCWD, "other", RENAME_EXCHANGE))
+        while (!race.is_over) {
+                for (volatile int pause = rand_r(&seed) % 20000; pause; pause--)
+                        ;
+                if (renameat2(AT_FDCWD, "way", AT_FDCWD, "other", RENAME_EXCHANGE)) {
+                        perror("exchange");
                         break;
+                }
+        }
         return NULL;
 }
 
@@ -213,8 +222,51 @@ static bool prepare_race(const char *kind)
         return race.good_fd >= 0 && race.bad_fd >= 0;
 }
 
-static int run_race(const char *kind, long rounds)
+static int change_mode_in_race(long round)
 {
+        unsigned mode = round % 2 ? 0600 : 0640;
+
+        return race.fd ? fchmod(race.fd, mode) : chmod(race.path, mode);
+}
+
+static int write_in_race(long round)
+{
+        int fd = open(race.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        (void)round;
+        if (fd < 0)
+                return -1;
+        if (write(fd, "changed", 7) != 7)
+                perror("write");
+        return close(fd);
+}
+
+static int make_file(const char *path)
+{
+        return close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static int replace_in_race(long round)
+{
+        (void)round;
+        if (make_file("replacement"))
+                perror("replacement");
+        return rename("replacement", race.path);
+}
+
+static int unlink_in_race(long round)
+{
+        (void)round;
+        make_file(race.path);
+        return unlink(race.path);
+}
+
+static int run_race(const char *action, const char *kind, long rounds)
+{
+        int (*act)(long) = !strcmp(action, "chmod")     ? change_mode_in_race
+                           : !strcmp(action, "write")   ? write_in_race
+                           : !strcmp(action, "replace") ? replace_in_race
+                                                        : unlink_in_race;
         void *(*flip)(void *) = !strcmp(kind, "string")   ? flip_string
                                 : !strcmp(kind, "link")   ? flip_link
                                 : !strcmp(kind, "parent") ? flip_parent
@@ -227,11 +279,10 @@ static int run_race(const char *kind, long rounds)
                 return 1;
         }
         for (long i = 0; i < rounds; i++) {
-                unsigned mode = i % 2 ? 0600 : 0640;
-                int r = flip == flip_descriptor ? fchmod(race.fd, mode) : chmod(race.path, mode);
+                int r = act(i);
 
                 worked += !r;
-                refused += r && errno == EROFS;
+                refused += r && (errno == EROFS || errno == EACCES);
         }
         race.is_over = true;
         pthread_join(thread, NULL);
@@ -243,10 +294,10 @@ int main(int argc, char **argv)
 {
         if (argc == 3 && !strcmp(argv[1], "all"))
                 return change_all(argv[2]);
-        if (argc == 6 && !strcmp(argv[1], "race")) {
-                race.good = argv[3];
-                race.bad = argv[4];
-                return run_race(argv[2], atol(argv[5]));
+        if (argc == 7 && !strcmp(argv[1], "race")) {
+                race.good = argv[4];
+                race.bad = argv[5];
+                return run_race(argv[2], argv[3], atol(argv[6]));
         }
         return 2;
 }

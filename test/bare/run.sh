@@ -10,7 +10,9 @@ cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
 ABATIS=${ABATIS:-$BUILD/abatis}
 PATTERN=${1:-*}
-readonly ORDINARY_UID=4343 ROUNDS=100000
+readonly ORDINARY_UID=4343
+# Of races: of calls, and of such that change the tree, which take ten times as long.
+ROUNDS=${ROUNDS:-100000} SLOW_ROUNDS=${SLOW_ROUNDS:-5000}
 
 T=$(mktemp -d /var/tmp/abatis-bare.XXXXXX) || exit 1
 trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T" "/tmp/bare-of-others.$$"' EXIT
@@ -96,7 +98,6 @@ refused_by_name() { # NAME CLAUSE FLAG...
         shift 2
         wants "$name" || return
         fresh
-        [[ $name != *git* ]] || mkdir -p "$T/world/ws/.git/hooks"
         bare "$T/bin/abatis" run --no-audit "$@" -- /bin/true
         code=$?
         if [[ $code == 125 && $TEXT == *"$clause"*"cannot be enforced"* ]]; then
@@ -136,28 +137,97 @@ test_changes() {
 }
 
 # The file outside keeps its mode, and the race was one: some calls worked, and some were refused.
-test_race() { # KIND BAD
-        local name=$1_is_not_swapped_under_the_broker$AS before code
+test_race() { # ACTION KIND BAD [FLAG...]
+        local name=$2_is_not_swapped_under_the_broker_by_$1$AS before code action=$1 kind=$2 bad=$3 rounds=$ROUNDS
+        [[ $action == chmod ]] || rounds=$SLOW_ROUNDS
+        shift 3
         wants "$name" || return
         fresh
         mkdir "$T/world/xs"
         echo original >"$T/world/xs/file"
-        chmod 604 "$2"
+        echo original >"$T/world/ws/kept"
+        chmod 604 "$bad"
         ((EUID)) || chown -R "$ID:$ID" "$T/world"
-        before=$(stat -c '%a %Z' "$2")
-        inside "$T/bin/changes" race "$1" "$T/world/ws/file" "$2" "$ROUNDS"
+        before=$(stat -c '%i %a %s %Y %Z' "$bad")
+        bare "$T/bin/abatis" run --no-audit "$@" -- "$T/bin/changes" race "$action" "$kind" "$T/world/ws/file" "$bad" \
+                "$rounds"
         code=$?
-        if [[ $code == 0 && $(stat -c '%a %Z' "$2") == "$before" ]]; then
+        if [[ $code == 0 && $(stat -c '%i %a %s %Y %Z' "$bad") == "$before" ]]; then
                 ok "$name"
         else
-                not_ok "$name" "exit $code, $(stat -c '%a %Z' "$2") instead of $before: ${TEXT:0:200}"
+                not_ok "$name" "exit $code, $(stat -c '%i %a %s %Y %Z' "$bad") instead of $before: ${TEXT:0:200}"
         fi
 }
 
-left_in_tmp() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$ID" | wc -l; }
+test_races() {
+        local action kept=$T/world/ws/kept
+        test_race chmod string "$T/world/xs/file"
+        test_race chmod link "$T/world/out/file"
+        test_race chmod parent "$T/world/out/file"
+        test_race chmod descriptor "$T/world/out/file"
+        for action in write replace unlink; do
+                test_race "$action" string "$kept" --protect "$kept"
+        done
+        test_race write link "$kept" --protect "$kept"
+        test_race write parent "$T/world/out/file" --protect "$kept"
+        test_race replace parent "$T/world/out/file" --protect "$kept"
+        test_race unlink parent "$T/world/out/file" --protect "$kept"
+}
+
+# Whatever a program does to names, it gets the same from the broker as from the kernel.
+test_names() {
+        local name=names_are_made_as_the_kernel_makes_them$AS expected
+        wants "$name" || return
+        cp names.py "$T/bin/names.py"
+        fresh
+        mkdir "$T/world/ws/play"
+        ((EUID)) || chown "$ID:$ID" "$T/world/ws/play"
+        bare python3 -B "$T/bin/names.py"
+        expected=$TEXT
+        fresh
+        mkdir "$T/world/ws/play"
+        ((EUID)) || chown "$ID:$ID" "$T/world/ws/play"
+        bare "$T/bin/abatis" run --no-audit --protect "$T/world/ws/file" -- python3 -B "$T/bin/names.py"
+        if [[ $TEXT == "$expected" && $(wc -l <<<"$TEXT") -gt 120 && $(<"$T/world/ws/file") == content ]]; then
+                ok "$name"
+        else
+                not_ok "$name" "$(diff <(echo "$expected") <(echo "$TEXT") | head -n 6 | tr '\n' ' ')"
+        fi
+}
+
+# A repository is work as usual; what git would execute or believe outside is not written.
+test_git() {
+        local name=git_works_and_its_hooks_and_configuration_stay$AS code
+        wants "$name" || return
+        fresh
+        git -c init.defaultBranch=main init -q "$T/world/ws"
+        ((EUID)) || chown -R "$ID:$ID" "$T/world/ws"
+        inside sh -c '
+                export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="*"
+                who="-c user.name=n -c user.email=e@example.org"
+                git add file && git $who commit -qm one && echo more >>file && git $who commit -qam two || exit 3
+                git checkout -q -b other && git $who merge -q main && git stash list && git gc -q || exit 4
+                git log --format=%s
+                ! (echo bad >.git/hooks/pre-commit) && ! git config a.b c && ! (echo bad >>.git/config) || exit 5
+                ! mv .git/hooks .git/other && ! mv .git other && ! ln .git/config other && ! rm .git/config || exit 6
+                ! mkdir .git/hooks/new && ! ln -s /bin/true .git/hooks/post-commit && ! mv file .git/hooks/pre-push
+        '
+        code=$?
+        if [[ $code == 0 && $TEXT == *two*one* && ! -e $T/world/ws/.git/hooks/pre-commit ]] &&
+                ! grep -q bad "$T/world/ws/.git/config"; then
+                ok "$name"
+        else
+                not_ok "$name" "exit $code: ${TEXT:0:300}"
+        fi
+}
+
+# What others have left there, or use now, is none of ours.
+found_in_tmp() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$ID" 2>/dev/null | sort; }
+left_in_tmp() { comm -13 <(echo "$FOUND") <(found_in_tmp) | wc -l; }
 
 test_own_tmp() {
-        local i job name=temporary_files_go_with_the_job$AS
+        local i job FOUND name=temporary_files_go_with_the_job$AS
+        FOUND=$(found_in_tmp)
         says "TMPDIR_is_a_directory_of_its_own$AS" yes sh -c \
                 'case $(mktemp) in /tmp/abatis-*/tmp.*) echo yes ;; esac; [ "$(stat -c %a "$TMPDIR")" = 700 ]'
         echo secret-of-others >"/tmp/bare-of-others.$$"
@@ -260,18 +330,15 @@ run_all() { # UID NAME
         ID=$1 AS=_as_$2
         test_the_plan
         says "a_command_runs$AS" hello sh -c 'echo hello'
+        test_git
         test_changes
         fails "mode_of_a_file_outside_stays$AS" chmod 600 "$T/world/out/file"
-        test_race string "$T/world/xs/file"
-        test_race link "$T/world/out/file"
-        test_race parent "$T/world/out/file"
-        test_race descriptor "$T/world/out/file"
+        test_races
+        test_names
         test_directories
         test_own_tmp
         test_processes
         refused_by_name "denied_file_of_the_workspace_is_refused$AS" filesystem.deny --deny "$T/world/ws/file"
-        refused_by_name "protected_file_of_the_workspace_is_refused$AS" filesystem.protect --protect "$T/world/ws/file"
-        refused_by_name "git_workspace_is_refused$AS" .git
         refused_by_name "strict_is_refused$AS" filesystem.read --preset strict
         printf 'version: 1\nextends: dev\nfilesystem:\n  deny: ["**/.env"]\n' >"$T/pattern.yaml"
         refused_by_name "pattern_is_refused$AS" filesystem.deny --policy "$T/pattern.yaml"

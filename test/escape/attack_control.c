@@ -94,7 +94,10 @@ static int signal_by_owner(char **argument)
                 return refused("F_SETOWN");
         if (fcntl(pair[0], F_SETSIG, SIGUSR1) != 0 || fcntl(pair[0], F_SETFL, O_ASYNC | O_NONBLOCK) != 0)
                 return refused("O_ASYNC");
-        return outcome_of(write(pair[1], "x", 1), "write");
+        ssize_t written = write(pair[1], "x", 1);
+        /* Or the pipe's end would send another, when the next attempt has begun. */
+        fcntl(pair[0], F_SETFL, O_NONBLOCK);
+        return outcome_of(written, "write");
 }
 
 /* SIGSTOP of the only process that could end us would make us immortal. Checked from outside: abatis must

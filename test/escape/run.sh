@@ -149,10 +149,9 @@ make_template() { # DIRECTORY
 # What no attempt may change, whatever it does to the rest of the workspace.
 choose_kept_paths() {
         KEPT=("$OUT" "$HOME" "$TREE/real" "$TREE/data" "$TREE/conf" "$TREE/side/.git" "$TREE/main/.git/worktrees"
-                "$TREE/linked-ws" "$TREE/linked-real")
-        [[ $PASS == bare ]] && KEPT+=("$WS/spare") ||
-                KEPT+=("$WS/.git/hooks" "$WS/.git/config" "$WS/deny.txt" "$WS/deny" "$WS/protect"
-                        "$WS/protected.txt" "$WS/a/b/deny" "$WS/a/b/protect")
+                "$TREE/linked-ws" "$TREE/linked-real" "$WS/.git/hooks" "$WS/.git/config" "$WS/protect"
+                "$WS/protected.txt" "$WS/a/b/protect")
+        [[ $PASS == bare ]] || KEPT+=("$WS/deny.txt" "$WS/deny" "$WS/a/b/deny")
 }
 
 fresh_tree() { # [WATCHED...]
@@ -247,7 +246,7 @@ try() {
         shift 3
         # shellcheck disable=SC2053 # a pattern on purpose
         [[ $name == $PATTERN ]] || return 0
-        if [[ $PASS == bare ]] && is_on_a_hole "$name" "$@"; then
+        if [[ $PASS == bare ]] && is_on_a_denied_path "$name" "$@"; then
                 refuse_by_name "$name" "$@"
                 return
         fi
@@ -289,14 +288,13 @@ try() {
         fi
 }
 
-# Without namespaces a hole in a writable tree is refused by name, and so is a git workspace, which has some. An attempt on
-# one names it, or is named after it.
-is_on_a_hole() { # NAME ARGUMENT...
+# Without namespaces what is denied in a writable tree is refused by name. An attempt on it names it, or is named after it.
+is_on_a_denied_path() { # NAME ARGUMENT...
         local argument
         for argument in "${@:2}" "${WRAP[@]}" "$CWD"; do
-                [[ $argument == "$WS"/@(deny|protect|a/b/deny|a/b/protect|.git)* ]] && return 0
+                [[ $argument == "$WS"/@(deny|a/b/deny)* ]] && return 0
         done
-        [[ $1 == @(*denied*|*protected*) ]] || return 1
+        [[ $1 == *denied* ]] || return 1
         for argument in "${@:2}"; do
                 [[ $argument == @("$OUT"|"$HOME"|"$TREE/real")/* ]] && return 1
         done
@@ -307,14 +305,11 @@ was_refused_by_name() { # EXIT-CODE
 }
 
 refuse_by_name() { # NAME ATTEMPT ARGUMENT...
-        local name=$1 code SANDBOX=("${SANDBOX[@]}" "${HOLES[@]}")
+        local name=$1 code SANDBOX=("${SANDBOX[@]}" "${DENIED[@]}")
         shift
         fresh_tree
-        mkdir -p "$WS/.git/hooks"
-        echo original >"$WS/.git/config"
         attempt_inside "$@"
         code=$?
-        rm -rf "$WS/.git"
         if was_refused_by_name "$code" || [[ $code == 125 && $MAY_REFUSE == yes && $TEXT == @(abatis: *|) ]]; then
                 ok "$name"
                 REFUSED=$((REFUSED + 1))
@@ -329,10 +324,10 @@ default_policy() {
         MAY_REFUSE=no
         CWD=$TREE/ws
         WITHOUT=(--preset dev --workspace "$WS" --write "$OUT")
-        SANDBOX=(--preset dev --workspace "$WS" --deny "$OUT/deny.txt" --deny "$OUT/deny")
-        HOLES=(--deny "$WS/deny.txt" --deny "$WS/deny" --deny "$WS/a/b/deny" --protect "$WS/protect"
+        SANDBOX=(--preset dev --workspace "$WS" --deny "$OUT/deny.txt" --deny "$OUT/deny" --protect "$WS/protect"
                 --protect "$WS/protected.txt" --protect "$WS/a/b/protect")
-        [[ $PASS == bare ]] || SANDBOX+=("${HOLES[@]}")
+        DENIED=(--deny "$WS/deny.txt" --deny "$WS/deny" --deny "$WS/a/b/deny")
+        [[ $PASS == bare ]] || SANDBOX+=("${DENIED[@]}")
 }
 
 # A process outside, of the same user, with a secret in its environment, its working directory and its
@@ -393,7 +388,6 @@ run_pass() { # PASS DIRECTORY PROGRAMS [PATTERN]
         read_known_limits
         choose_kept_paths
         make_template "$PASS_DIR/template"
-        [[ $PASS != bare ]] || rm -rf "$PASS_DIR/template/ws/.git"
         fresh_tree
         default_policy
         trap end_fixtures EXIT

@@ -349,6 +349,49 @@ static void among_others_directories_are_asked_about(void **state)
         assert_answer("open", 1, O_WRONLY | O_CREAT, 04755, 0, REFUSED);
 }
 
+static void names_are_asked_about_on_request(void **state)
+{
+        static const char *const asked[] = { "mkdirat", "mkdir",     "symlinkat", "symlink", "linkat",
+                                             "link",    "unlinkat",  "unlink",    "rmdir",   "renameat",
+                                             "rename",  "renameat2", "truncate",  "umask",   "mknodat",
+                                             "mknod",   "creat" };
+        static const int writes[] = { O_WRONLY,           O_RDWR,
+                                      O_RDONLY | O_TRUNC, O_WRONLY | O_CREAT | O_EXCL,
+                                      O_RDWR | O_TMPFILE, O_WRONLY | O_APPEND | O_CLOEXEC };
+        const struct filter_options options = { .network = NETWORK_DENY,
+                                                .has_memory_files = true,
+                                                .is_among_others = true,
+                                                .asks_writes = true };
+
+        (void)state;
+        build_with(options);
+        for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
+                assert_answer(asked[i], 3, 0600, 0600, 0, ASKED);
+        for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++) {
+                assert_answer("openat", 3, 1, (uint64_t)writes[i], 0600, ASKED);
+                assert_answer("open", 1, (uint64_t)writes[i], 0600, 0, ASKED);
+        }
+        assert_answer("openat", 3, 1, O_WRONLY | O_CREAT, 04755, REFUSED);
+        assert_answer("openat", 3, 1, O_RDONLY | O_CLOEXEC, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_PATH | O_WRONLY, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_RDONLY | O_DIRECTORY, 0, ALLOWED);
+        assert_answer("mknodat", 3, 1, S_IFREG | 04755, 0, REFUSED);
+        assert_answer("ftruncate", 3, 1, 0, 0, ALLOWED);
+}
+
+/* A jump reaches 255 instructions far, and what does not fit is refused at run time. */
+static void every_combination_fits(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+                for (int bits = 0; bits < 16; bits++)
+                        build_with((struct filter_options){ .network = modes[i],
+                                                            .has_memory_files = bits & 1,
+                                                            .counts_memory = bits & 2,
+                                                            .is_among_others = bits & 12,
+                                                            .asks_writes = bits & 8 });
+}
+
 /* A name in the table that the oracle does not know anywhere is a slip of the pen, and would test nothing. */
 static void every_name_in_the_table_exists(void **state)
 {
@@ -714,6 +757,8 @@ int main(void)
                 cmocka_unit_test(among_others_only_oneself_is_scheduled),
                 cmocka_unit_test(among_others_queues_are_absent),
                 cmocka_unit_test(among_others_directories_are_asked_about),
+                cmocka_unit_test(names_are_asked_about_on_request),
+                cmocka_unit_test(every_combination_fits),
                 cmocka_unit_test(every_number_gets_what_its_name_deserves),
                 cmocka_unit_test(arguments_do_not_change_a_verdict_that_is_not_about_them),
                 cmocka_unit_test(numbers_beyond_the_known_do_not_exist),
