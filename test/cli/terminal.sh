@@ -49,8 +49,9 @@ test_keys_make_signals_inside() {
         shows 'exit 130'
         shows 'mode kept'
         keyboard wait:ready 'type:\x03' wait:caught 'type:\x04' -- "$ABATIS" run --pty -- \
-                python3 -c 'import signal, sys
-signal.signal(signal.SIGINT, lambda *_: print("caught", flush=True))
+                python3 -c 'import os, signal, sys
+# Not print: the key may come before the print of "ready" has returned, and Python refuses a second one inside it.
+signal.signal(signal.SIGINT, lambda *_: os.write(1, b"caught\n"))
 print("ready", flush=True)
 sys.stdin.read()
 sys.exit(7)'
