@@ -42,6 +42,8 @@ void native_add_limits(struct native *native);
 
 /* native_holes.c: a step for each path that is denied or protected in a world that is open around it. */
 void native_add_holes(struct native *native);
+/* One on the way to the rule's path that the command could put another in the place of, or NULL. */
+const char *native_replaceable_link(const struct native *native, const struct rule *rule);
 /* What needs no step of its own, because `op` holds it already. */
 void native_cover_unseen(struct native *native, enum plan_op op);
 

@@ -58,10 +58,23 @@ static bool is_in_writable_tree(const struct native *native, const char *path)
  * executing it is not asked about. */
 static void add_hole(struct native *native, const struct rule *rule)
 {
-        const char *real = rule->facts.real;
+        const char *real = rule->facts.real, *link = native_replaceable_link(native, rule);
         bool is_deny = rule->kind == RULE_DENY;
         size_t index = (size_t)(rule - native->policy->rules);
 
+        if (link) {
+                plan_miss(native->plan, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT, index,
+                          "'%s' is a symbolic link that the command could replace; name what it points to",
+                          link);
+                return;
+        }
+        /* Landlock judges who opens a file, not who connects to it. */
+        if (is_deny && native->policy->network != NETWORK_DENY) {
+                plan_miss(native->plan, CLAUSE_DENY, index,
+                          "with unix sockets allowed, one that lies there could be connected to, and %s",
+                          native->host->namespaces_reason);
+                return;
+        }
         if (!is_in_writable_tree(native, real)) {
                 if (is_deny)
                         avoid(native, real);
@@ -105,7 +118,10 @@ void native_add_bare(struct native *native)
         }
         plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "%s", why);
         plan_leave_visible(plan, "other processes in /proc: their names and command lines");
-        plan_leave_visible(plan, "files that cannot be read: their sizes, times, owners and modes");
+        plan_leave_visible(
+                plan,
+                "files that cannot be read: their sizes, times, owners, modes and attributes, what links point to, "
+                "and what happens to them (inotify)");
         add_holes(native);
 }
 

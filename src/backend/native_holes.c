@@ -98,7 +98,7 @@ static bool parent_is_writable(const struct native *native, const char *path)
 }
 
 /* A mount covers what a link leads to, never the link: whoever can replace it has the path. */
-static const char *replaceable_link(const struct native *native, const struct rule *rule)
+const char *native_replaceable_link(const struct native *native, const struct rule *rule)
 {
         for (size_t i = 0; i < rule->facts.links.count; i++)
                 if (parent_is_writable(native, rule->facts.links.items[i]))
@@ -154,7 +154,7 @@ static bool is_own(const struct native *native, const char *path)
 
 static size_t hide(struct native *native, const struct rule *rule)
 {
-        const char *real = rule->facts.real, *link = replaceable_link(native, rule);
+        const char *real = rule->facts.real, *link = native_replaceable_link(native, rule);
 
         if (link) {
                 plan_miss(native->plan, CLAUSE_DENY, rule_index(native, rule),
@@ -189,7 +189,7 @@ static bool is_private_place(const struct native *native, const char *path)
 
 static size_t protect(struct native *native, const struct rule *rule)
 {
-        const char *real = rule->facts.real, *link = replaceable_link(native, rule);
+        const char *real = rule->facts.real, *link = native_replaceable_link(native, rule);
         size_t index = rule_index(native, rule);
 
         if (link) {
@@ -245,7 +245,7 @@ void native_add_holes(struct native *native)
                 native->step_of[i] = NO_STEP;
                 if (!is_deny && rule->kind != RULE_PROTECT)
                         continue;
-                step = replaceable_link(native, rule) ? NO_STEP : step_above(native, i, is_deny);
+                step = native_replaceable_link(native, rule) ? NO_STEP : step_above(native, i, is_deny);
                 if (step == NO_STEP)
                         step = is_deny ? hide(native, rule) : protect(native, rule);
                 native->step_of[i] = step;

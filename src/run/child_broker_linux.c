@@ -81,6 +81,9 @@ bool broker_may_write(const struct request *request, const char *real)
 
 bool broker_holds_closed(const struct request *request, const char *real)
 {
+        /* The job's own directory goes with the job, and not before. */
+        if (*request->job->own_tmp && is_below(request->job->own_tmp, real))
+                return true;
         for (const char *const *closed = request->job->plan->broker->closed; *closed; closed++)
                 if (is_below(*closed, real))
                         return true;
@@ -100,25 +103,45 @@ static bool may_change(const struct request *request, long object)
         return real && (has_no_place(real) || (*real == '/' && broker_may_write(request, real)));
 }
 
+/* The one that was made for the command, by its number among the host's. */
+static bool is_own_terminal(const struct request *request, const char *real)
+{
+        static const char directory[] = "/dev/pts/";
+        unsigned number = 0;
+
+        if (!request->job->has_terminal || !begins_with(real, directory) || !real[sizeof(directory) - 1])
+                return false;
+        for (real += sizeof(directory) - 1; *real >= '0' && *real <= '9' && number < 1u << 24; real++)
+                number = 10 * number + (unsigned)(*real - '0');
+        return !*real && number == (unsigned)request->job->terminal;
+}
+
 bool broker_may_open_to_write(const struct request *request, const char *real)
 {
         static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
                                                "/dev/urandom", "/dev/tty",  "/dev/ptmx", 0 };
 
         return has_no_place(real) ||
-               (*real == '/' && (is_in_one_of(real, devices) || broker_may_write(request, real)));
+               (*real == '/' && (is_in_one_of(real, devices) || is_own_terminal(request, real) ||
+                                 broker_may_write(request, real)));
+}
+
+bool broker_may_read(const struct request *request, const char *real)
+{
+        const struct child_broker *broker = request->job->plan->broker;
+
+        if (*real != '/' || is_in_one_of(real, broker->denied))
+                return false;
+        return is_in_own_tmp(request, real) || is_in_one_of(real, broker->shown) ||
+               !is_in_one_of(real, broker->hidden);
 }
 
 /* Landlock cannot let a directory be listed and keep one in it from being. */
 static bool may_list(const struct request *request, long object)
 {
-        const struct child_broker *broker = request->job->plan->broker;
         const char *real = caller_find_place(request, object);
 
-        if (!real || *real != '/' || is_in_one_of(real, broker->denied))
-                return false;
-        return is_in_own_tmp(request, real) || is_in_one_of(real, broker->shown) ||
-               !is_in_one_of(real, broker->hidden);
+        return real && broker_may_read(request, real);
 }
 
 /* ---- what is done --------------------------------------------------------------------------------------- */

@@ -46,6 +46,7 @@ long caller_open_at(const struct request *request, long directory, const char *p
 long caller_open_from(const struct request *request, long directory, const char *path, int flags);
 long caller_read(const struct request *request, uint64_t address, void *to, size_t size);
 long caller_read_text(const struct request *request, uint64_t address, char *to, size_t size, long too_long);
+void caller_redirect(const struct request *request);
 /* It is still waiting for the answer, so its number was its own all the time. */
 bool caller_is_waiting(const struct request *request);
 /* Where the kernel says that something lies: true of the object, whatever way led to it. NULL if it does not say. In the
@@ -54,6 +55,7 @@ const char *caller_find_place(const struct request *request, long object);
 
 /* What the policy says of a path as the kernel prints it. */
 bool broker_may_write(const struct request *request, const char *real);
+bool broker_may_read(const struct request *request, const char *real);
 bool broker_may_open_to_write(const struct request *request, const char *real);
 /* Whether something that may not be written lies there or below. */
 bool broker_holds_closed(const struct request *request, const char *real);

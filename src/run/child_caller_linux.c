@@ -211,7 +211,7 @@ static long step(struct child_broker_room *room, long at, char **rest, int flags
         *rest = end;
         if (next < 0)
                 return next;
-        length = RAW(SYS_readlinkat, next, "", room->target, PATH_MAX - 1);
+        length = RAW(SYS_readlinkat, next, "", room->target, PATH_MAX - 2); /* a slash follows, and the end */
         *is_link = length >= 0 && !(is_last && flags & O_NOFOLLOW);
         if (!*is_link)
                 return next;
@@ -276,6 +276,39 @@ long caller_open_at(const struct request *request, long directory, const char *p
         return fd;
 }
 
+/* The path in the room, if it begins with a word for the process that looks: that is the caller, not init. */
+void caller_redirect(const struct request *request)
+{
+        static const char *const words[] = { "/proc/self", "/proc/thread-self", "/dev/fd" };
+        char *path = request->room->path, start[PROC_PATH_SIZE];
+
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+                const char *word = words[i], *rest = path;
+                size_t length = 0, at = 0;
+
+                while (*word && *rest == *word) {
+                        rest++;
+                        word++;
+                }
+                if (*word || (*rest && *rest != '/'))
+                        continue;
+                caller_proc_path(start, request->thread, i == 2 ? "fd" : "", -1);
+                for (; rest[length]; length++)
+                        ;
+                for (; start[at]; at++)
+                        ;
+                if (at + length >= PATH_MAX)
+                        return; /* then it leads to init's, of which nothing is open */
+                for (size_t j = 0; j <= length; j++)
+                        request->room->target[j] = rest[j];
+                for (size_t j = 0; j < at; j++)
+                        path[j] = start[j];
+                for (size_t j = 0; j <= length; j++)
+                        path[at + j] = request->room->target[j];
+                return;
+        }
+}
+
 /* A descriptor (O_PATH) of what the call is about. */
 long caller_open_object(const struct request *request)
 {
@@ -292,6 +325,7 @@ long caller_open_object(const struct request *request)
         number = own_descriptor(path);
         if (number >= 0 && request->follows)
                 return caller_open_descriptor(request, number);
+        caller_redirect(request);
         return caller_open_at(request, request->directory, path, request->follows ? 0 : O_NOFOLLOW);
 }
 

@@ -129,8 +129,9 @@ static long find_entry(const struct place *place)
         return 0;
 }
 
-/* A new name: nothing may be there, and it must be the command's to make. */
-static long check_new(const struct request *request, const struct place *place)
+/* A new name: nothing may be there, and it must be the command's to make. On the way to what is protected only a directory
+ * may be made. */
+static long check_new(const struct request *request, const struct place *place, bool is_directory)
 {
         long r = find_entry(place);
 
@@ -140,7 +141,10 @@ static long check_new(const struct request *request, const struct place *place)
                 return r;
         if (!caller_is_waiting(request))
                 return -ESRCH;
-        return broker_may_write(request, place->real) ? 0 : -EACCES;
+        if (!broker_may_write(request, place->real) ||
+            (!is_directory && broker_holds_closed(request, place->real)))
+                return -EACCES;
+        return 0;
 }
 
 /* A name that goes: nothing that is protected may go with it, or come to be where it is. */
@@ -196,7 +200,7 @@ static long make_directory(const struct request *request, long directory, uint64
         if (r == -EBUSY)
                 r = -EEXIST;
         if (!r)
-                r = check_new(request, &place);
+                r = check_new(request, &place, true);
         if (!r)
                 r = RAW(SYS_mkdirat, place.parent, place.name, mode & ALL_MODES & ~umask_of(request));
         leave(&place);
@@ -214,7 +218,7 @@ static long make_node(const struct request *request, long directory, uint64_t pa
         if (!r && place.has_slash)
                 r = -ENOENT;
         if (!r)
-                r = check_new(request, &place);
+                r = check_new(request, &place, false);
         if (!r)
                 r = RAW(SYS_mknodat, place.parent, place.name,
                         (mode & S_IFMT) | (mode & ALL_MODES & ~umask_of(request)), device);
@@ -234,7 +238,7 @@ static long make_link(const struct request *request, uint64_t target, long direc
         if (!r)
                 r = caller_read_text(request, target, request->room->value, PATH_MAX, -ENAMETOOLONG);
         if (!r)
-                r = check_new(request, &place);
+                r = check_new(request, &place, false);
         if (!r)
                 r = RAW(SYS_symlinkat, request->room->value, place.parent, place.name);
         leave(&place);
@@ -262,13 +266,14 @@ static long make_name(struct request *request, long old_directory, uint64_t old,
                 return object;
         place.parent = -1;
         real = caller_find_place(request, object);
-        r = real && *real == '/' && broker_may_write(request, real) ? 0 : -EACCES;
+        /* What a file of another tree gets, too: programs then copy it. */
+        r = real && *real == '/' && broker_may_write(request, real) ? 0 : -EXDEV;
         if (!r)
                 r = find_place(request, directory, path, 0, &place);
         if (r == -EBUSY)
                 r = -EEXIST;
         if (!r)
-                r = place.has_slash ? -ENOENT : check_new(request, &place);
+                r = place.has_slash ? -ENOENT : check_new(request, &place, false);
         caller_proc_path(object_path, 0, "fd", object);
         if (!r)
                 r = RAW(SYS_linkat, AT_FDCWD, object_path, place.parent, place.name, AT_SYMLINK_FOLLOW);
@@ -351,6 +356,7 @@ static long open_pipe(const char *path, uint64_t flags)
 
 static long open_existing(const struct request *request, long object, uint64_t flags, uint64_t mode)
 {
+        const bool only_reads = (flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC);
         const char *real = caller_find_place(request, object);
         char path[PROC_PATH_SIZE];
         struct stat status;
@@ -359,11 +365,14 @@ static long open_existing(const struct request *request, long object, uint64_t f
                 return -EEXIST;
         if (!caller_is_waiting(request))
                 return -ESRCH;
-        if (!real || !broker_may_open_to_write(request, real))
+        if (!real || RAW(SYS_fstat, object, &status))
                 return -EACCES;
-        if (RAW(SYS_fstat, object, &status))
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        if (S_ISDIR(status.st_mode) && flags & O_CREAT)
+                return flags & O_DIRECTORY ? -EINVAL : -EISDIR;
+        if (!(only_reads ? broker_may_read(request, real) : broker_may_open_to_write(request, real)))
                 return -EACCES;
-        flags = (flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY;
+        flags = (flags & ~(uint64_t)(O_CREAT | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY;
         caller_proc_path(path, 0, "fd", object);
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (S_ISFIFO(status.st_mode))
@@ -403,9 +412,11 @@ static long open_new(const struct request *request, uint64_t flags, uint64_t mod
         if (r == -EBUSY || (!r && place.has_slash))
                 r = -EISDIR;
         if (!r)
-                r = check_new(request, &place);
+                r = check_new(request, &place, false);
         if (!r)
-                r = RAW(SYS_openat, place.parent, place.name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+                /* Or somebody's pipe that has come to stand there would be waited for. */
+                r = RAW(SYS_openat, place.parent, place.name,
+                        flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
                         mode & ALL_MODES & ~umask_of(request));
         leave(&place);
         return r;
@@ -441,6 +452,17 @@ long broker_open_to_write(struct request *request, long directory, uint64_t path
         return give(request, fd, flags);
 }
 
+/* Of the size of a file: the caller's, where ours would count. */
+static bool exceeds_limit(const struct request *request, uint64_t size)
+{
+        struct {
+                uint64_t soft, hard;
+        } limit = { 0, 0 };
+
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        return RAW(SYS_prlimit64, request->thread, 1 /* RLIMIT_FSIZE */, 0, &limit) < 0 || size > limit.soft;
+}
+
 static long cut(struct request *request)
 {
         const char *real;
@@ -455,6 +477,10 @@ static long cut(struct request *request)
                 return object;
         real = caller_find_place(request, object);
         caller_proc_path(path, 0, "fd", object);
+        if (exceeds_limit(request, request->args[1])) {
+                RAW(SYS_close, object);
+                return -EFBIG;
+        }
         r = !caller_is_waiting(request) ? -ESRCH
             : real && *real == '/' && broker_may_write(request, real)
                     ? RAW(SYS_truncate, path, request->args[1])

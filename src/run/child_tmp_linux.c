@@ -97,6 +97,8 @@ void child_tmp_remove(const struct child_job *job)
 
         if (!*job->own_tmp)
                 return;
+        /* Something else may stand there by now. */
+        RAW(SYS_unlinkat, AT_FDCWD, job->own_tmp, 0);
         while (is_changed && RAW(SYS_unlinkat, AT_FDCWD, job->own_tmp, AT_REMOVEDIR) == -ENOTEMPTY) {
                 long top = RAW(SYS_openat, AT_FDCWD, job->own_tmp,
                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -104,7 +106,7 @@ void child_tmp_remove(const struct child_job *job)
                 if (top == -EACCES && RAW(SYS_fchmodat, AT_FDCWD, job->own_tmp, 0700, 0) >= 0)
                         continue;
                 if (top < 0)
-                        return;
+                        break;
                 RAW(SYS_fchmod, top, 0700);
                 is_changed = empty(top, top, &number);
                 RAW(SYS_close, top);

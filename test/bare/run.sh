@@ -223,6 +223,104 @@ test_git() {
 
 # What others have left there, or use now, is none of ours.
 found_in_tmp() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$ID" 2>/dev/null | sort; }
+# With something protected in the workspace, the broker does everything; what it was once talked into.
+guarded() { bare "$T/bin/abatis" run --no-audit --protect "$T/world/ws/file" "$@"; }
+test_tricks() {
+        local name code job
+        name=link_on_the_way_to_a_protected_file_is_refused$AS
+        if wants "$name"; then
+                fresh
+                mkdir "$T/world/ws/real"
+                echo original >"$T/world/ws/real/config"
+                ln -s real "$T/world/ws/link"
+                ((EUID)) || chown -Rh "$ID:$ID" "$T/world/ws"
+                bare "$T/bin/abatis" run --no-audit --protect "$T/world/ws/link/config" -- /bin/true
+                code=$?
+                [[ $code == 125 && $TEXT == *"symbolic link"* ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+        fi
+        name=way_to_a_protected_absent_file_is_not_planted$AS
+        if wants "$name"; then
+                fresh
+                bare "$T/bin/abatis" run --no-audit --protect "$T/world/ws/a/b" -- sh -c \
+                        'mkdir evil; ! ln -s evil a && ! mkfifo a && ! (: >a) && mkdir a && ! (: >a/b) && : >a/c'
+                code=$?
+                [[ $code == 0 && -e $T/world/ws/a/c ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+        fi
+        name=own_temporary_directory_is_not_replaced$AS
+        if wants "$name"; then
+                fresh
+                guarded -- sh -c '! rmdir "$TMPDIR" && ! mv "$TMPDIR" moved && : >"$TMPDIR/file"'
+                code=$?
+                [[ $code == 0 ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+        fi
+        name=unix_sockets_of_denied_directories_are_refused_by_name$AS
+        if wants "$name"; then
+                fresh
+                bare "$T/bin/abatis" run --no-audit --net unix-only -- /bin/true
+                code=$?
+                [[ $code == 125 && $TEXT == *"connected to"* ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+        fi
+        name=own_descriptors_are_listed$AS
+        if wants "$name"; then
+                fresh
+                guarded -- python3 -c '
+import os
+fds = [os.open("/etc/passwd", os.O_RDONLY) for _ in range(20)]
+print(set(map(str, fds)) <= set(os.listdir("/proc/self/fd")) & set(os.listdir("/dev/fd")),
+      os.listdir("/proc/self/task") == [str(os.getpid())])'
+                [[ $TEXT == "True True" ]] && ok "$name" || not_ok "$name" "$TEXT"
+        fi
+        name=size_of_files_is_limited_by_truncate_too$AS
+        if wants "$name"; then
+                fresh
+                guarded --file-size 1MiB -- python3 -c '
+import os
+open("big", "w")
+os.truncate("big", 1 << 20)
+os.truncate("big", 1 << 30)'
+                [[ $TEXT == *"File too large"* && $(stat -c %s "$T/world/ws/big") == 1048576 ]] && ok "$name" ||
+                        not_ok "$name" "$TEXT"
+        fi
+        name=protected_file_is_locked_as_ever$AS
+        if wants "$name"; then
+                fresh
+                guarded -- flock "$T/world/ws/file" echo locked
+                [[ $TEXT == locked ]] && ok "$name" || not_ok "$name" "$TEXT"
+        fi
+        name=terminal_is_the_commands_own$AS
+        if wants "$name"; then
+                fresh
+                guarded --pty -- sh -c 'tty >/dev/null && echo terminal'
+                [[ $TEXT == terminal* ]] && ok "$name" || not_ok "$name" "$TEXT"
+        fi
+        # Who waits for the other end of a pipe that somebody puts in the way would never come back.
+        name=broker_waits_for_no_pipe$AS
+        if wants "$name"; then
+                fresh
+                (cd "$T/world/ws" && exec "$T/bin/enter" "$ID" none /usr/bin/env python3 -c '
+import os, time
+end = time.time() + 3
+while time.time() < end:
+    try:
+        os.mkfifo("race"); os.unlink("race")
+    except OSError:
+        pass') &
+                job=$!
+                guarded --timeout 4s -- python3 -c '
+import os, time
+end = time.time() + 2
+while time.time() < end:
+    try:
+        os.close(os.open("race", os.O_CREAT | os.O_WRONLY, 0o600)); os.unlink("race")
+    except OSError:
+        pass
+print("done")'
+                code=$?
+                wait "$job"
+                [[ $code == 0 && $TEXT == "done" ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+        fi
+}
+
 left_in_tmp() { comm -13 <(echo "$FOUND") <(found_in_tmp) | wc -l; }
 
 test_own_tmp() {
@@ -337,6 +435,7 @@ run_all() { # UID NAME
         test_names
         test_directories
         test_own_tmp
+        test_tricks
         test_processes
         refused_by_name "denied_file_of_the_workspace_is_refused$AS" filesystem.deny --deny "$T/world/ws/file"
         refused_by_name "strict_is_refused$AS" filesystem.read --preset strict
