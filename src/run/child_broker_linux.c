@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "run/child_broker_linux.h"
+#include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 enum {
@@ -37,15 +38,6 @@ union response {
 };
 
 /* ---- may it? ------------------------------------------------------------------------------------------ */
-
-static bool begins_with(const char *text, const char *start)
-{
-        while (*start && *text == *start) {
-                text++;
-                start++;
-        }
-        return !*start;
-}
 
 static bool is_below(const char *path, const char *directory)
 {
@@ -93,7 +85,8 @@ bool broker_holds_closed(const struct request *request, const char *real)
 /* Its own, and nowhere else. */
 static bool has_no_place(const char *real)
 {
-        return begins_with(real, "pipe:[") || begins_with(real, "socket:[") || begins_with(real, "/memfd:");
+        return text_begins_with(real, "pipe:[") || text_begins_with(real, "socket:[") ||
+               text_begins_with(real, "/memfd:");
 }
 
 static bool may_change(const struct request *request, long object)
@@ -109,7 +102,7 @@ static bool is_own_terminal(const struct request *request, const char *real)
         static const char directory[] = "/dev/pts/";
         unsigned number = 0;
 
-        if (!request->job->has_terminal || !begins_with(real, directory) || !real[sizeof(directory) - 1])
+        if (!request->job->has_terminal || !text_begins_with(real, directory) || !real[sizeof(directory) - 1])
                 return false;
         for (real += sizeof(directory) - 1; *real >= '0' && *real <= '9' && number < 1u << 24; real++)
                 number = 10 * number + (unsigned)(*real - '0');
@@ -257,20 +250,15 @@ static long act(const struct request *request, changer *change)
 /* The caller gets a descriptor of a directory. What lies in it is opened by the caller, under its own rules. */
 static long list(const struct request *request, long object)
 {
-        const long kept = O_CLOEXEC | O_NONBLOCK | O_NOATIME;
-        struct seccomp_notif_addfd given = { .id = request->id, .flags = SECCOMP_ADDFD_FLAG_SEND };
-        long flags = (long)request->args[request->call == SYS_openat ? 2 : 1], fd, r;
+        const uint64_t kept = O_CLOEXEC | O_NONBLOCK | O_NOATIME;
+        uint64_t flags = request->args[request->call == SYS_openat ? 2 : 1];
         char path[PROC_PATH_SIZE];
 
         caller_proc_path(path, 0, "fd", object);
-        fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & kept));
-        if (fd < 0)
-                return fd;
-        given.srcfd = (unsigned)fd;
-        given.newfd_flags = flags & O_CLOEXEC;
-        r = RAW(SYS_ioctl, request->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given);
-        RAW(SYS_close, fd);
-        return r < 0 ? r : BROKER_HAS_ANSWERED;
+        return broker_give(request,
+                           RAW(SYS_openat, AT_FDCWD, path,
+                               O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & kept)),
+                           flags);
 }
 
 static long open_directory(struct request *request, bool has_directory)

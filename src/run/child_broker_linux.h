@@ -62,6 +62,8 @@ bool broker_holds_closed(const struct request *request, const char *real);
 
 /* child_names_linux.c. Each returns 0, a negative errno, or that the caller has its answer and goes on already. */
 enum { BROKER_HAS_ANSWERED = 1 };
+/* Gives the caller the descriptor, or the errno that stands for it, and closes it here. */
+long broker_give(const struct request *request, long fd, uint64_t flags);
 bool broker_is_write(uint64_t flags);
 long broker_open_to_write(struct request *request, long directory, uint64_t path, uint64_t flags,
                           uint64_t mode);

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "run/child_broker_linux.h"
+#include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 enum { PAGE = 4096, LINKS_MAX = 40, PROC_SUPER_MAGIC = 0x9fa0 };
@@ -130,15 +131,6 @@ bool caller_is_waiting(const struct request *request)
 
 /* ---- what it is about ----------------------------------------------------------------------------------- */
 
-static bool is_same(const char *left, const char *right)
-{
-        while (*left && *left == *right) {
-                left++;
-                right++;
-        }
-        return *left == *right;
-}
-
 /* The number in "/proc/self/fd/NUMBER", or -1. libc itself makes such paths; followed here, they would lead to init's. */
 static long own_descriptor(const char *path)
 {
@@ -146,7 +138,7 @@ static long own_descriptor(const char *path)
         static const char *const standard[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 
         for (long i = 0; i < 3; i++)
-                if (is_same(path, standard[i]))
+                if (text_is_same(path, standard[i]))
                         return i;
         for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
                 const char *at = path, *place = places[i];

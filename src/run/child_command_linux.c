@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "run/child_linux.h"
+#include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 static void child_close(long fd)
@@ -119,22 +120,12 @@ static long allow(long ruleset, long fd, uint64_t allowed)
         return RAW(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, &attributes, 0);
 }
 
-static bool is_same(const char *left, const char *right)
-{
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): a name is what the kernel has filled, as the analyzer cannot see */
-        while (*left && *left == *right) {
-                left++;
-                right++;
-        }
-        return *left == *right;
-}
-
 static bool is_excepted(const char *name, const char *const *except)
 {
-        if (is_same(name, ".") || is_same(name, ".."))
+        if (text_is_dots(name))
                 return true;
         for (; *except; except++)
-                if (is_same(name, *except))
+                if (text_is_same(name, *except))
                         return true;
         return false;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "run/child_broker_linux.h"
+#include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 enum {
@@ -39,11 +40,6 @@ static size_t length_of(const char *text)
         return length;
 }
 
-static bool is_dots(const char *name)
-{
-        return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /* Cuts the last component off a path; what is left leads to its directory. -EBUSY where there is none to cut off. */
 static long cut_name(char *path, struct place *place, const char **directory)
 {
@@ -60,7 +56,7 @@ static long cut_name(char *path, struct place *place, const char **directory)
                 return -ENAMETOOLONG;
         for (size_t i = 0; i <= end - start; i++)
                 place->name[i] = path[start + i];
-        if (start == end || is_dots(place->name))
+        if (start == end || text_is_dots(place->name))
                 return -EBUSY;
         if (start)
                 path[start] = '\0'; /* the slash stays: it may be the root */
@@ -326,7 +322,7 @@ static long move(const struct request *request, long old_directory, uint64_t old
 
 /* ---- opening -------------------------------------------------------------------------------------------- */
 
-static long give(const struct request *request, long fd, uint64_t flags)
+long broker_give(const struct request *request, long fd, uint64_t flags)
 {
         struct seccomp_notif_addfd given = { .id = request->id,
                                              .flags = SECCOMP_ADDFD_FLAG_SEND,
@@ -449,7 +445,7 @@ long broker_open_to_write(struct request *request, long directory, uint64_t path
                 if (must_be_new)
                         break;
         }
-        return give(request, fd, flags);
+        return broker_give(request, fd, flags);
 }
 
 /* Of the size of a file: the caller's, where ours would count. */

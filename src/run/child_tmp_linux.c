@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "run/child_linux.h"
+#include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 enum { BUFFER_SIZE = 4096, NAME_ROOM = 24 };
@@ -27,12 +28,6 @@ static void make_name(char name[NAME_ROOM], uint64_t number)
         *--at = '+';
         while (at > name)
                 *--at = '+';
-}
-
-static bool is_dots(const char *name)
-{
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
-        return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
 static bool move_up(long from, const char *name, long top, uint64_t *number)
@@ -82,7 +77,7 @@ static bool empty(long directory, long top, uint64_t *number)
                 for (long at = 0; at < got;) {
                         const struct directory_entry *entry = (const void *)(buffer + at);
 
-                        if (!is_dots(entry->name))
+                        if (!text_is_dots(entry->name))
                                 is_changed |= remove_entry(directory, entry->name, top, number);
                         /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
                         at += entry->length;

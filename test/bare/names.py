@@ -116,6 +116,8 @@ def links():
     print(read("d/made"), mode("n"))
     attempt("nowhere", os.symlink, "absent/made", "o")
     attempt("write through nowhere", write, "o", "x")
+    attempt("the longest", os.symlink, "y" * 4095, "long")
+    attempt("write through the longest", write, "long", "x")
     attempt("a ring", os.symlink, "ring", "ring")
     attempt("write through the ring", write, "ring", "x")
     attempt("two links", lambda: (os.symlink("two", "one"), os.symlink(os.getcwd() + "/three", "two")))

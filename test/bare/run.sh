@@ -51,10 +51,12 @@ fresh() {
 }
 
 # Runs a command where there are no user namespaces. What it prints comes into TEXT.
-bare() {
-        local code
+bare() { enter none "$@"; }
+enter() { # none|user COMMAND...
+        local code how=$1
+        shift
         TEXT=$(cd "$T/world/ws" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
-                timeout -s KILL 100 "$T/bin/enter" "$ID" none /usr/bin/env "$@" 2>&1 </dev/null)
+                timeout -s KILL 100 "$T/bin/enter" "$ID" "$how" /usr/bin/env "$@" 2>&1 </dev/null)
         code=$?
         return "$code"
 }
@@ -223,6 +225,28 @@ test_git() {
 
 # What others have left there, or use now, is none of ours.
 found_in_tmp() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$ID" 2>/dev/null | sort; }
+# In a sandbox that has namespaces, and hides openat2 from the broker of the one inside.
+test_names_inside() {
+        local name=names_are_made_the_same_in_a_sandbox_in_a_sandbox$AS expected
+        local outer=("$T/bin/abatis" run --no-audit --) names=(python3 -B "$T/bin/names.py")
+        wants "$name" || return
+        cp names.py "$T/bin/names.py"
+        fresh
+        mkdir "$T/world/ws/play"
+        ((EUID)) || chown "$ID:$ID" "$T/world/ws/play"
+        enter user "${outer[@]}" "${names[@]}"
+        expected=$TEXT
+        fresh
+        mkdir "$T/world/ws/play"
+        ((EUID)) || chown "$ID:$ID" "$T/world/ws/play"
+        enter user "${outer[@]}" "$T/bin/abatis" run --no-audit --protect "$T/world/ws/file" -- "${names[@]}"
+        if [[ $TEXT == "$expected" && $(wc -l <<<"$TEXT") -gt 120 ]]; then
+                ok "$name"
+        else
+                not_ok "$name" "$(diff <(echo "$expected") <(echo "$TEXT") | head -n 6 | tr '\n' ' ')"
+        fi
+}
+
 # With something protected in the workspace, the broker does everything; what it was once talked into.
 guarded() { bare "$T/bin/abatis" run --no-audit --protect "$T/world/ws/file" "$@"; }
 test_tricks() {
@@ -433,6 +457,7 @@ run_all() { # UID NAME
         fails "mode_of_a_file_outside_stays$AS" chmod 600 "$T/world/out/file"
         test_races
         test_names
+        test_names_inside
         test_directories
         test_own_tmp
         test_tricks
