@@ -124,53 +124,6 @@ char *text_join(const char *first, const char *second, const char *third)
         return joined;
 }
 
-/* The length of the well-formed UTF-8 sequence at `bytes`, or 0: no overlong forms, no surrogates. */
-static size_t sequence_length(const unsigned char *bytes, size_t left)
-{
-        unsigned char first = bytes[0], low = 0x80, high = 0xbf;
-        size_t length;
-
-        if (first < 0x80)
-                return 1;
-        if (first >= 0xc2 && first <= 0xdf)
-                length = 2;
-        else if (first >= 0xe0 && first <= 0xef)
-                length = 3;
-        else if (first >= 0xf0 && first <= 0xf4)
-                length = 4;
-        else
-                return 0;
-        if (first == 0xe0)
-                low = 0xa0;
-        else if (first == 0xed)
-                high = 0x9f;
-        else if (first == 0xf0)
-                low = 0x90;
-        else if (first == 0xf4)
-                high = 0x8f;
-        if (left < length || bytes[1] < low || bytes[1] > high)
-                return 0;
-        for (size_t i = 2; i < length; i++)
-                if ((bytes[i] & 0xc0) != 0x80)
-                        return 0;
-        return length;
-}
-
-size_t text_character(const char *bytes, size_t length, uint32_t *out)
-{
-        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-        size_t taken = sequence_length((const unsigned char *)bytes, length);
-
-        if (!taken) {
-                *out = 0x110000 + (unsigned char)*bytes;
-                return 1;
-        }
-        *out = (unsigned char)*bytes & masks[taken];
-        for (size_t i = 1; i < taken; i++)
-                *out = *out << 6 | ((unsigned char)bytes[i] & 0x3f);
-        return taken;
-}
-
 bool text_is_hidden(uint32_t character)
 {
         return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
@@ -202,7 +155,7 @@ size_t text_utf8_prefix(const char *bytes, size_t length)
         size_t i = 0, step;
 
         for (; i < length; i += step) {
-                step = sequence_length((const unsigned char *)bytes + i, length - i);
+                step = text_sequence_length(bytes + i, length - i);
                 if (!step)
                         break;
         }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "abatis.h"
+#include "base/character.h"
 
 struct text {
         char *data; /* owned; NUL-terminated once anything was added */
@@ -29,9 +30,6 @@ void text_done(struct text *text);
  * thread. */
 char *text_join(const char *first, const char *second, const char *third);
 
-/* The character that begins a text which is not empty, and how many bytes it takes. A byte that is no UTF-8 counts as a
- * character of its own, above all others. */
-size_t text_character(const char *bytes, size_t length, uint32_t *out);
 /* True for what would break a line, drive a terminal, turn text round, or not be seen. */
 bool text_is_hidden(uint32_t character);
 enum { TEXT_SHOWN_SIZE = 8 };

@@ -1,4 +1,4 @@
-/* glob.c: compiles patterns and matches them with resolved paths, in time that no pattern can make explode.
+/* glob.c: compiles patterns. They are matched with resolved paths (glob_match.c) in time that no pattern can make explode.
  *
  * A pattern is a list of runs of components with "**" between them. Since whatever lies below a match matches too, only
  * the beginning of a path has to be matched: the first run where the pattern is anchored, every other one at the first
@@ -8,14 +8,13 @@
 #include "policy/glob.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/text.h"
+#include "policy/glob_reader.h"
 
 bool glob_has_magic(const char *text)
 {
@@ -44,57 +43,13 @@ char *glob_quote(const char *text)
 
 /* ---- compiling ------------------------------------------------------------------------------------------ */
 
-/* While one name is examined. */
-struct reader {
-        const char *pattern; /* for messages */
-        const char *text;
-        size_t length, at;
-};
-
-static uint32_t next_character(struct reader *reader)
-{
-        uint32_t character;
-
-        reader->at += text_character(reader->text + reader->at, reader->length - reader->at, &character);
-        return character;
-}
-
-/* What stands between "[" and "]", as far as it is the same for those who compile and those who match: whether the set
- * is turned round, and where its members begin. */
-static bool begin_set(struct reader *reader)
-{
-        bool is_negated;
-
-        reader->at++;
-        is_negated = reader->at < reader->length && reader->text[reader->at] == '!';
-        reader->at += is_negated;
-        return is_negated;
-}
-
-/* The next member, a single character or a range; false at the end of the set, which is then behind us. A "]" that
- * comes first is a member, and so is a "-" that comes first or last. */
-static bool next_member(struct reader *reader, bool is_first, uint32_t *low, uint32_t *high)
-{
-        if (reader->text[reader->at] == ']' && !is_first) {
-                reader->at++;
-                return false;
-        }
-        *low = *high = next_character(reader);
-        if (reader->at + 1 < reader->length && reader->text[reader->at] == '-' &&
-            reader->text[reader->at + 1] != ']') {
-                reader->at++;
-                *high = next_character(reader);
-        }
-        return true;
-}
-
 /* Passes over a set, or says what is wrong with it. */
-static int pass_set(struct reader *reader, abatis_error *err)
+static int pass_set(struct glob_reader *reader, abatis_error *err)
 {
         const char *open = reader->text + reader->at;
         uint32_t low, high;
 
-        begin_set(reader);
+        glob_begin_set(reader);
         for (bool is_first = true;; is_first = false) {
                 const char *member = reader->text + reader->at;
 
@@ -113,7 +68,7 @@ static int pass_set(struct reader *reader, abatis_error *err)
                         return error_set(err, ABATIS_E_INVALID,
                                          "'%s': there are no classes like [:alpha:]; write a range like a-z",
                                          reader->pattern);
-                if (!next_member(reader, is_first, &low, &high))
+                if (!glob_next_member(reader, is_first, &low, &high))
                         return 0;
                 if (low > high)
                         return error_set(err, ABATIS_E_INVALID,
@@ -122,7 +77,7 @@ static int pass_set(struct reader *reader, abatis_error *err)
         }
 }
 
-static int pass_star(struct reader *reader, abatis_error *err)
+static int pass_star(struct glob_reader *reader, abatis_error *err)
 {
         reader->at++;
         if (reader->at < reader->length && reader->text[reader->at] == '*')
@@ -133,7 +88,7 @@ static int pass_star(struct reader *reader, abatis_error *err)
 }
 
 /* Finds out what kind of component this is. */
-static int examine(struct reader *reader, struct glob_part *out, abatis_error *err)
+static int examine(struct glob_reader *reader, struct glob_part *out, abatis_error *err)
 {
         struct glob_part part = { GLOB_NAME, reader->text, reader->length, 0, '\0' };
         int r = 0;
@@ -162,7 +117,7 @@ static int examine(struct reader *reader, struct glob_part *out, abatis_error *e
                         part.least++;
                         break;
                 default:
-                        next_character(reader);
+                        glob_next_character(reader);
                         part.least += reader->at - before;
                         part.last = reader->text[reader->at - 1];
                         continue;
@@ -213,7 +168,7 @@ static int add_parts(struct glob *glob, abatis_error *err)
         if (*at != '/')
                 add_part(glob, (struct glob_part){ .kind = GLOB_ANY_DEPTH });
         while (*at) {
-                struct reader reader = { .pattern = glob->text };
+                struct glob_reader reader = { .pattern = glob->text };
                 struct glob_part part;
                 int r;
 
@@ -254,142 +209,4 @@ void glob_done(struct glob *glob)
         free(glob->text);
         free(glob->parts);
         *glob = (struct glob){ 0 };
-}
-
-/* ---- matching ------------------------------------------------------------------------------------------- */
-
-static bool is_in_set(struct reader *reader, uint32_t character)
-{
-        bool is_negated = begin_set(reader), is_member = false;
-        uint32_t low, high;
-
-        for (bool is_first = true; next_member(reader, is_first, &low, &high); is_first = false)
-                is_member |= character >= low && character <= high;
-        return is_member != is_negated;
-}
-
-/* Matches one character of a name with what the pattern has next, which is no "*". */
-static bool matches_character(struct reader *pattern, uint32_t character)
-{
-        if (pattern->at >= pattern->length)
-                return false;
-        switch (pattern->text[pattern->at]) {
-        case '?':
-                pattern->at++;
-                return true;
-        case '[':
-                return is_in_set(pattern, character);
-        }
-        return next_character(pattern) == character;
-}
-
-static bool matches_wild(const struct glob_part *part, const char *text, size_t length)
-{
-        struct reader pattern = { .text = part->text, .length = part->length };
-        struct reader name = { .text = text, .length = length };
-        size_t behind_star = SIZE_MAX, first_try = 0;
-
-        while (name.at < name.length) {
-                if (pattern.at < pattern.length && pattern.text[pattern.at] == '*') {
-                        behind_star = ++pattern.at;
-                        first_try = name.at;
-                        continue;
-                }
-                if (matches_character(&pattern, next_character(&name)))
-                        continue;
-                if (behind_star == SIZE_MAX)
-                        return false;
-                /* Let the last star take one character more. Earlier stars need not: what they could give to this one,
-                 * it can take by itself. */
-                name.at = first_try;
-                next_character(&name);
-                first_try = name.at;
-                pattern.at = behind_star;
-        }
-        while (pattern.at < pattern.length && pattern.text[pattern.at] == '*')
-                pattern.at++;
-        return pattern.at == pattern.length;
-}
-
-static bool matches_name(const struct glob_part *part, const char *name, size_t length)
-{
-        if (length < part->least || (part->last && name[length - 1] != part->last))
-                return false;
-        if (part->kind == GLOB_WILD)
-                return matches_wild(part, name, length);
-        return length == part->length && !memcmp(name, part->text, length);
-}
-
-/* The component at or after `at`; *length is 0 when the path has no more. */
-static const char *component(const char *at, size_t *length)
-{
-        at += strspn(at, "/");
-        *length = strcspn(at, "/");
-        return at;
-}
-
-enum fit { FITS, FITS_NOT, ENDS_BEFORE };
-
-/* Compares parts up to the next "**" with the components from *at on, which then is behind them. */
-static enum fit fit_run(const struct glob *glob, size_t *part, const char **at)
-{
-        size_t i = *part;
-        const char *name = *at;
-
-        for (; i < glob->count && glob->parts[i].kind != GLOB_ANY_DEPTH; i++) {
-                size_t length;
-
-                name = component(name, &length);
-                if (!length)
-                        return ENDS_BEFORE;
-                if (!matches_name(&glob->parts[i], name, length))
-                        return FITS_NOT;
-                name += length;
-        }
-        *part = i;
-        *at = name;
-        return FITS;
-}
-
-/* The same from the first place on where it fits. */
-static bool find_run(const struct glob *glob, size_t *part, const char **at)
-{
-        enum fit fit;
-
-        while ((fit = fit_run(glob, part, at)) == FITS_NOT) {
-                size_t length;
-
-                *at = component(*at, &length);
-                *at += length;
-        }
-        return fit == FITS;
-}
-
-bool glob_matches(const struct glob *glob, const char *real)
-{
-        const char *at = real;
-        size_t part = 0, length;
-
-        if (fit_run(glob, &part, &at) != FITS)
-                return false;
-        while (part < glob->count) {
-                part++;
-                if (part == glob->count) {
-                        /* What lies below, but not the directory itself. */
-                        component(at, &length);
-                        return length > 0;
-                }
-                if (!find_run(glob, &part, &at))
-                        return false;
-        }
-        return true;
-}
-
-bool glob_may_match_below(const struct glob *glob, const char *directory)
-{
-        const char *at = directory;
-        size_t part = 0;
-
-        /* From the first "**" on, anything may follow. */
-        return fit_run(glob, &part, &at) != FITS_NOT;
 }
