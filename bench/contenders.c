@@ -28,6 +28,9 @@
 
 const struct contender plain_spawn = { .name = "posix_spawn" };
 const struct contender run_abatis = { .name = "abatis run", .words = WORDS("{abatis}", "run", "--") };
+const struct contender run_with_pattern = {
+        .name = "abatis run --deny-glob", .words = WORDS("{abatis}", "run", "--deny-glob", "**/.env", "--")
+};
 /* Nobody else here writes a log; what ours adds has a bar of its own. */
 const struct contender run_unlogged = { .name = "abatis run --no-audit",
                                         .words = WORDS("{abatis}", "run", "--no-audit", "--") };

@@ -139,10 +139,15 @@ static void print_rows(const struct group *group, size_t first)
         }
 }
 
-static void judge(const struct place *place, const struct group *group)
+static void judge(const struct place *place, const struct group *group, bool is_bare)
 {
         double spawn = best_quantile(group, 0, 0.5);
         double abatis = best_quantile(group, 1, 0.5);
+        if (is_bare) {
+                bar_at_most(place, "launch without namespaces: median, times posix_spawn", abatis / spawn,
+                            2.0);
+                return;
+        }
         double bwrap = best_quantile(group, 2, 0.5);
         bar_at_most(place, "launch: median, times posix_spawn", abatis / spawn, 3.3);
         bar_at_least(place, "launch: median, times faster than bubblewrap", bwrap / abatis, 3.5);
@@ -186,29 +191,34 @@ static size_t parse_rounds(const char *text)
 
 int main(int argc, char **argv)
 {
-        if (argc < 2 || argc > 3)
-                die("usage: launch DIR [ROUNDS]");
+        if (argc < 2 || argc > 4 || (argc == 4 && strcmp(argv[3], "bare") != 0))
+                die("usage: launch DIR [ROUNDS [bare]]");
+        /* Where there are no namespaces, and so no bubblewrap. */
+        bool is_bare = argc == 4;
         static struct place place;
         static struct group group;
         char workspace[PATH_SIZE + 16];
         place_init(&place, argv[1]);
-        group.rounds = argc == 3 ? parse_rounds(argv[2]) : ROUNDS_DEFAULT;
+        group.rounds = argc > 2 ? parse_rounds(argv[2]) : ROUNDS_DEFAULT;
         group.environment = bench_environment(&place);
         snprintf(workspace, sizeof workspace, "%s/workspace", place.dir);
         if (chdir(workspace) < 0)
                 die("cannot enter %s: %s", workspace, strerror(errno));
         if (!group_add(&group, &place, &plain_spawn) || !group_add(&group, &place, &run_unlogged))
                 die("cannot find %s", place.abatis);
-        if (!group_add(&group, &place, &bubblewrap))
+        if (!is_bare && !group_add(&group, &place, &bubblewrap))
                 die("bubblewrap is not on PATH: install the package bubblewrap");
 
-        printf("launching a static `true`, %zu rounds\n", group.rounds);
+        printf("launching a static `true`%s, %zu rounds\n", is_bare ? " without namespaces" : "",
+               group.rounds);
         group_measure_quietly(&group);
         printf("\n%-28s %10s %10s %10s %10s\n", "microseconds", "median", "p90", "p99", "x spawn");
         print_rows(&group, 0);
-        printf("\nfor orientation, not judged\n");
-        measure_extras(&place, &group);
-        judge(&place, &group);
+        if (!is_bare) {
+                printf("\nfor orientation, not judged\n");
+                measure_extras(&place, &group);
+        }
+        judge(&place, &group, is_bare);
         group_done(&group);
         return 0;
 }

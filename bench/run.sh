@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the benchmark and fails when a bar is missed: bench/run.sh [PART] [NUMBER]
 #
-# PART is all (default), launch, overhead, memory, check, jobs, soak, flood or audit. NUMBER is how many rounds launch and
+# PART is all (default), launch, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or audit. NUMBER is how many rounds launch and
 # audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
 set -eu
 umask 022
@@ -21,8 +21,8 @@ stop() {
 }
 
 case $part in
-all | launch | overhead | memory | check | jobs | soak | flood | audit) ;;
-*) stop "unknown part '$part': all, launch, overhead, memory, check, jobs, soak, flood or audit" ;;
+all | launch | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
+*) stop "unknown part '$part': all, launch, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
 esac
 case $ABATIS in
 /*) ;;
@@ -70,6 +70,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -static -o "$dir/bin/true" "$here/true.c"
         $CC $common -static -o "$dir/bin/bench-hold" "$here/hold.c"
         $CC $common -static -o "$dir/bin/gush" "$here/gush.c"
+        $CC $common -static -o "$dir/bin/enter" "$here/../test/tree/enter.c"
         for program in launch overhead memory audit; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
@@ -96,6 +97,13 @@ fi
 if wants overhead; then
         echo
         "$@" "$dir/bin/overhead" "$dir"
+fi
+if wants bare; then
+        echo
+        uid=$("$@" id -u)
+        "$dir/bin/enter" "$uid" none "$dir/bin/launch" "$dir" "$rounds" bare
+        echo
+        "$dir/bin/enter" "$uid" none "$dir/bin/overhead" "$dir" " without namespaces"
 fi
 if wants memory; then
         echo

@@ -105,3 +105,19 @@ awk -v dir="$dir" 'BEGIN {
                 close(file)
         }
 }'
+
+# What a package manager unpacks: two thousand small files in two hundred directories.
+mkdir -p "$dir/packages"
+awk -v dir="$dir/unpacked/node_modules" 'BEGIN {
+        for (p = 0; p < 200; p++) {
+                system("mkdir -p " dir "/package-" p "/lib")
+                for (f = 0; f < 10; f++) {
+                        name = dir "/package-" p "/lib/file-" f ".js"
+                        for (l = 0; l < 20; l++)
+                                print "module.exports.f" l " = () => " l ";" >name
+                        close(name)
+                }
+        }
+}'
+tar -C "$dir/unpacked" -cf "$dir/packages.tar" node_modules
+rm -r "$dir/unpacked"
