@@ -176,7 +176,7 @@ test_what_is_quoted_in_a_message_cannot_break_the_line() {
         bad 127 '' run -- "$odd"
         bad 127 '' run -- "./$odd"
         bad 125 '' check "$odd" /etc/passwd
-        bad 125 '' run --deny "$W/$odd" "${MARK[@]}"
+        bad 125 '' run --read "$W/$odd" "${MARK[@]}"
 }
 
 test_a_path_that_is_too_long_is_refused() {
@@ -235,10 +235,15 @@ test_a_workspace_of_the_whole_root_is_refused() {
         bad 125 / run --workspace / "${MARK[@]}"
 }
 
-test_a_denied_or_protected_path_that_could_be_created_is_refused_by_name() {
-        bad 125 "$W/new" run --deny "$W/new" "${MARK[@]}"
-        bad 125 "$W/new" run --protect "$W/new" "${MARK[@]}"
-        bad 125 "$W/new/deep" run --deny "$W/new/deep" "${MARK[@]}"
+test_a_denied_or_protected_path_that_could_be_created_is_not() {
+        local flag
+        for flag in --deny --protect; do
+                is_refused "$ABATIS" run "$flag" "$W/new" -- sh -c 'echo x >new'
+                is_refused "$ABATIS" run "$flag" "$W/new/deep" -- sh -c 'mkdir -p new && echo x >new/deep'
+                [ ! -e "$W/new/deep" ] || fail "$flag: it was made"
+                rm -rf "$W/new"
+        done
+        control "$ABATIS" run -- sh -c 'echo x >new'
         ln -s "$W/target" "$W/dangling"
         bad 125 "$W" run --deny "$W/dangling" "${MARK[@]}"
 }
@@ -335,18 +340,18 @@ test_what_cannot_be_enforced_is_refused_by_name_unless_best_effort() {
         refused_by_name network.connect --connect example.org:443
         refused_by_name network.bind --bind 8080
         refused_by_name network.unix --unix /run/some.sock
-        refused_by_name "$W/new" --deny "$W/new"
-        refused_by_name 'filesystem.deny **/.env' --deny-glob '**/.env'
 }
 
-test_a_pattern_is_refused_by_name_with_the_reason() {
-        succeeds "$ABATIS" run "${MARK[@]}"
-        rm mark
-        bad 125 'files that appear later' run --deny-glob '**/.env' "${MARK[@]}"
-        bad 125 'files that appear later' explain --deny-glob "$W/*.pem" -- true
-        bad 125 "$W/*.pem" run --preset strict --deny-glob "$W/*.pem" "${MARK[@]}"
-        succeeds "$ABATIS" explain --best-effort --deny-glob '**/.env' -- true
-        grep -qE '^  filesystem.deny \*\*/.env +NOT ENFORCED: ' "$T/out" || fail "not listed: $(grep deny "$T/out")"
+test_a_pattern_is_held_by_the_broker() {
+        echo secret >"$W/.env"
+        echo plain >"$W/env"
+        is_refused "$ABATIS" run --deny-glob '**/.env' -- cat .env
+        control "$ABATIS" run --deny-glob '**/.env' -- cat env
+        succeeds "$ABATIS" explain --deny-glob '**/.env' -- true
+        grep -qE '^  filesystem.deny \*\*/.env +broker$' "$T/out" || fail "not listed: $(grep deny "$T/out")"
+        grep -q '^  what the broker denies: ' "$T/out" || fail "does not say what stays visible"
+        is_refused "$ABATIS" run --preset strict --deny-glob "$W/.e*" -- cat .env
+        control "$ABATIS" run --preset strict --deny-glob "$W/.e*" -- cat env
 }
 
 test_a_pattern_that_means_nothing_is_refused() {

@@ -8,6 +8,7 @@
 # Runs the command with FLAGS and --json; the result is in $T/out.
 json() { # CMD [ARG...]
         capture "$ABATIS" run "${FLAGS[@]}" --timeout 30s --json -- "$@"
+        may_be_refused
         [ -s "$T/out" ] || fail "no result (exit code $RC): $(said)"
 }
 
