@@ -46,23 +46,12 @@ static const struct rule *find_above(const struct native *native, size_t index, 
         return NULL;
 }
 
-/* A mask or a Landlock rule holds what is there when it is made. */
-static void miss_pattern(struct native *native, size_t index)
-{
-        plan_miss(
-                native->plan, native->policy->rules[index].kind == RULE_DENY ? CLAUSE_DENY : CLAUSE_PROTECT,
-                index,
-                "a pattern also holds for files that appear later, and nothing on this machine can enforce that yet");
-}
-
 static void sort_rules(struct native *native)
 {
         const abatis_policy *policy = native->policy;
 
         for (size_t i = 0; i < policy->rule_count; i++)
-                if (policy->rules[i].glob)
-                        miss_pattern(native, i);
-                else
+                if (!policy->rules[i].glob)
                         native->sorted[native->count++] = &policy->rules[i];
         qsort(native->sorted, native->count, sizeof(*native->sorted), compare_rules);
         for (size_t i = 0; i < native->count; i++)
@@ -247,8 +236,7 @@ static void add_grants(struct native *native)
                         continue;
                 if (rule->kind == RULE_WRITE)
                         plan_grant(plan, rule->facts.real,
-                                   native_holds_protected(native, rule->facts.real) ? all & ~GRANT_WRITE
-                                                                                    : all,
+                                   native_asks_in(native, rule->facts.real) ? all & ~GRANT_WRITE : all,
                                    false);
                 else if (rule->kind == RULE_EXECUTE && !(policy->reads_all && policy->executes_all))
                         plan_grant(plan, rule->facts.real, GRANT_READ | execute, false);
@@ -339,7 +327,7 @@ static void add_command_steps(struct native *native)
         plan_cover(plan, step, CLAUSE_PRIVILEGES, PLAN_NO_INDEX);
         landlock = add_landlock(native);
         seccomp = add_seccomp(native);
-        native_cover_bare(native, landlock, seccomp);
+        native_cover_bare(native, landlock, seccomp, native_add_broker(native));
         if (arguments_are_checked(native->policy))
                 plan_cover(plan, plan_step(plan, PLAN_ARGUMENTS, NULL, 0), CLAUSE_ARGUMENTS, PLAN_NO_INDEX);
         step = plan_step(plan, PLAN_DESCRIPTORS, NULL, 0);
@@ -361,7 +349,8 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         native.sorted = malloc((policy->rule_count + 1) * sizeof(*native.sorted));
         native.step_of = malloc((policy->rule_count + 1) * sizeof(*native.step_of));
         native.is_in_denied = malloc((policy->rule_count + 1) * sizeof(*native.is_in_denied));
-        if (native.sorted && native.step_of && native.is_in_denied) {
+        native.is_asked = calloc(policy->rule_count + 1, sizeof(*native.is_asked));
+        if (native.sorted && native.step_of && native.is_in_denied && native.is_asked) {
                 sort_rules(&native);
                 add_namespaces(&native);
                 if (native.has_mounts) {
@@ -377,6 +366,7 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
                 } else {
                         native_add_bare(&native);
                 }
+                native_ask_patterns(&native);
                 add_command_steps(&native);
         } else {
                 plan->has_failed = true;
@@ -384,6 +374,7 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         free(native.sorted);
         free(native.step_of);
         free(native.is_in_denied);
+        free(native.is_asked);
 }
 
 const struct backend backend_native = { "native", compile_native };

@@ -16,7 +16,8 @@ struct native {
         size_t *step_of; /* owned: for each entry of `sorted`, the step that enforces it, or NO_STEP */
         bool has_mounts;
         bool has_landlock;
-        bool asks_writes; /* the broker is asked about every write: something is protected in a writable tree */
+        bool *is_asked; /* owned: for each rule of the policy, whether it is the broker that holds it */
+        unsigned asks;  /* enum broker_asks: what those need */
 };
 
 #define NO_STEP ((size_t)-1)
@@ -33,9 +34,20 @@ void native_grant_startables(struct native *native);
 
 /* native_bare.c: where there are no mounts. Where nothing can do for them either, every clause that needs them is missed. */
 void native_add_bare(struct native *native);
-void native_cover_bare(struct native *native, size_t landlock, size_t seccomp);
+void native_cover_bare(struct native *native, size_t landlock, size_t seccomp, size_t broker);
 void native_grant_bare_devices(struct native *native);
-bool native_holds_protected(const struct native *native, const char *tree);
+/* Says of a clause that it needs them. */
+void native_miss_mounts(struct native *native, enum clause_kind kind, size_t index);
+
+/* native_broker.c: what is held by asking. The rule becomes one of those, or is missed where there is no broker; `what` says
+ * which rules need one. */
+void native_ask(struct native *native, const struct rule *rule, const char *what);
+/* Patterns: they hold for what appears later, too, which neither a mount nor Landlock knows. */
+void native_ask_patterns(struct native *native);
+/* After Landlock's step and the filter's. */
+size_t native_add_broker(struct native *native);
+/* Whether Landlock grants no right to write this tree: something in it is held by asking. */
+bool native_asks_in(const struct native *native, const char *tree);
 
 /* native_limits.c: what holds each limit that the kernel or a count of the tree can hold. */
 void native_add_limits(struct native *native);

@@ -5,7 +5,7 @@
 
 #include "backend/native.h"
 
-static void miss(struct native *native, enum clause_kind kind, size_t index)
+void native_miss_mounts(struct native *native, enum clause_kind kind, size_t index)
 {
         const abatis_host *host = native->host;
 
@@ -27,14 +27,14 @@ static void miss_all(struct native *native)
                                                   CLAUSE_DEVICES, CLAUSE_PRIVACY, CLAUSE_COMMANDS };
 
         if (native->host->namespaces == NAMESPACES_NONE)
-                miss(native, CLAUSE_LIFETIME, PLAN_NO_INDEX);
+                native_miss_mounts(native, CLAUSE_LIFETIME, PLAN_NO_INDEX);
         for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-                miss(native, kinds[i], PLAN_NO_INDEX);
+                native_miss_mounts(native, kinds[i], PLAN_NO_INDEX);
         for (size_t i = 0; i < native->policy->rule_count; i++) {
                 if (native->policy->rules[i].kind == RULE_DENY)
-                        miss(native, CLAUSE_DENY, i);
+                        native_miss_mounts(native, CLAUSE_DENY, i);
                 if (native->policy->rules[i].kind == RULE_PROTECT)
-                        miss(native, CLAUSE_PROTECT, i);
+                        native_miss_mounts(native, CLAUSE_PROTECT, i);
         }
 }
 
@@ -80,11 +80,7 @@ static void add_hole(struct native *native, const struct rule *rule)
                         avoid(native, real);
                 return;
         }
-        if (is_deny)
-                plan_miss(native->plan, CLAUSE_DENY, index, "in a writable tree it takes mounts, and %s",
-                          native->host->namespaces_reason);
-        else
-                native->asks_writes = true;
+        native_ask(native, rule, "it lies in a writable tree");
 }
 
 static void add_holes(struct native *native)
@@ -126,10 +122,9 @@ void native_add_bare(struct native *native)
 }
 
 /* After Landlock's step and the filter's, in their order. */
-void native_cover_bare(struct native *native, size_t landlock, size_t seccomp)
+void native_cover_bare(struct native *native, size_t landlock, size_t seccomp, size_t broker)
 {
         struct plan *plan = native->plan;
-        size_t broker;
 
         if (!host_is_bare(native->host))
                 return;
@@ -138,27 +133,10 @@ void native_cover_bare(struct native *native, size_t landlock, size_t seccomp)
         plan_cover(plan, landlock, CLAUSE_IPC, PLAN_NO_INDEX);
         plan_cover(plan, seccomp, CLAUSE_IPC, PLAN_NO_INDEX);
         plan_cover(plan, seccomp, CLAUSE_PRIVACY, PLAN_NO_INDEX);
-        broker = plan_step(plan, PLAN_BROKER, NULL, native->asks_writes);
         plan_cover(plan, broker, CLAUSE_WRITE, PLAN_NO_INDEX);
-        for (size_t i = 0; i < native->policy->rule_count; i++) {
-                const struct rule *rule = &native->policy->rules[i];
-
-                if (rule->kind != RULE_PROTECT || rule->glob)
-                        continue;
-                plan_cover(plan, landlock, CLAUSE_PROTECT, i);
-                if (is_in_writable_tree(native, rule->facts.real))
-                        plan_cover(plan, broker, CLAUSE_PROTECT, i);
-        }
-}
-
-/* Landlock's part of a writable tree in which something is protected: it can be read. */
-bool native_holds_protected(const struct native *native, const char *tree)
-{
-        for (size_t i = 0; i < native->count && native->asks_writes; i++)
-                if (native->sorted[i]->kind == RULE_PROTECT &&
-                    path_is_below(native->sorted[i]->facts.real, tree))
-                        return true;
-        return false;
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                if (native->policy->rules[i].kind == RULE_PROTECT && !native->policy->rules[i].glob)
+                        plan_cover(plan, landlock, CLAUSE_PROTECT, i);
 }
 
 void native_grant_bare_devices(struct native *native)

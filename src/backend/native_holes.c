@@ -120,17 +120,9 @@ static size_t hide_absent(struct native *native, const struct rule *rule)
         /* Below a private /tmp the mount point is made in our own tmpfs: nothing is left in the user's. */
         if (!is_in_view(native, real) && native_is_in_private_tmp(native, real))
                 return plan_step(native->plan, PLAN_HIDE, real, PATH_ABSENT);
-        if (parent_is_writable(native, real)) {
-                plan_miss(
-                        native->plan, CLAUSE_DENY, index,
-                        "it does not exist and the command could create it; create it first, or pass --best-effort");
-                return NO_STEP;
-        }
         /* To go round it, the writable tree's own directories would lose the right to have files made in them. */
-        if (is_in_write_rule(native, real)) {
-                plan_miss(
-                        native->plan, CLAUSE_DENY, index,
-                        "it does not exist, and in a writable directory nothing would hold it if somebody created it; create it first, or pass --best-effort");
+        if (parent_is_writable(native, real) || is_in_write_rule(native, real)) {
+                native_ask(native, rule, "it does not exist yet");
                 return NO_STEP;
         }
         if (!native->has_landlock) {
@@ -206,9 +198,7 @@ static size_t protect(struct native *native, const struct rule *rule)
         if (!is_in_write_rule(native, real))
                 return NO_STEP; /* read-only with the rest of the world */
         if (rule->facts.kind == PATH_ABSENT) {
-                plan_miss(
-                        native->plan, CLAUSE_PROTECT, index,
-                        "it does not exist and the command could create it; create it first, or pass --best-effort");
+                native_ask(native, rule, "it does not exist yet");
                 return NO_STEP;
         }
         if (rule->facts.kind == PATH_OTHER) {

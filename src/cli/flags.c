@@ -24,7 +24,7 @@ const char flags_policy_help[] =
         "  --write PATH         readable, writable and executable\n"
         "  --exec PATH          readable and executable\n"
         "  --deny PATH          neither read nor written, always wins\n"
-        "  --deny-glob PATTERN  the same for whatever matches, '**/.env' say; not in this version\n"
+        "  --deny-glob PATTERN  the same for whatever matches, '**/.env' say, now or later\n"
         "  --protect PATH       readable, never written\n"
         "  --net MODE           deny, unix-only, allow (list: not in this version)\n"
         "  --connect HOST:PORT, --bind PORT, --unix PATH   not in this version\n"

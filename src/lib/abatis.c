@@ -91,6 +91,19 @@ static int check_options(const abatis_sandbox_options *options, abatis_error *er
         return 0;
 }
 
+/* Rules for what is not there yet. */
+static bool has_rules_for_later(const abatis_policy *policy)
+{
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+
+                if (rule->glob || (rule->facts.kind == PATH_ABSENT &&
+                                   (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)))
+                        return true;
+        }
+        return false;
+}
+
 /* What is enough to compile this policy: only limits of a whole tree need files to be read. */
 static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err)
 {
@@ -103,6 +116,8 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
                         host_probe_limits(host);
                         break;
                 }
+        if (has_rules_for_later(policy))
+                host_probe_broker(host);
         return r;
 }
 

@@ -40,7 +40,7 @@ struct abatis_host {
         bool has_mount_setattr; /* recursive read-only, Linux 5.12 */
         enum host_namespaces namespaces;
         char namespaces_reason[512]; /* why none, and the fix */
-        /* Looked for by the full probe, which finds out that there are no namespaces. */
+        /* Looked for where there are no namespaces, where a policy needs it, or by the full probe. */
         bool has_broker; /* a supervisor can be asked about system calls, and see what they are about */
         char broker_reason[256]; /* why not, and the fix */
         /* What limits of a whole tree can stand on: looked for only where a policy has one, or by the full probe. */

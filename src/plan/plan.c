@@ -244,12 +244,12 @@ bool plan_has(const struct plan *plan, enum plan_op op)
         return false;
 }
 
-bool plan_asks_writes(const struct plan *plan)
+unsigned plan_broker_asks(const struct plan *plan)
 {
         for (size_t i = 0; i < plan->step_count; i++)
                 if (plan->steps[i].op == PLAN_BROKER)
-                        return plan->steps[i].value;
-        return false;
+                        return (unsigned)plan->steps[i].value;
+        return 0;
 }
 
 bool plan_is_held(const struct plan *plan, size_t clause)

@@ -77,12 +77,18 @@ enum plan_op {
         PLAN_PRIVILEGES,
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
-        PLAN_BROKER, /* where there are no mounts: changes that Landlock does not see are made by the supervisor; value 1: every write */
+        PLAN_BROKER, /* what neither a mount nor Landlock can judge is done by the supervisor; value is enum broker_asks */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
         PLAN_DEADLINE,
         PLAN_OUTPUT,
+};
+
+/* About what the command asks the broker, beside changes of attributes. */
+enum broker_asks {
+        BROKER_WRITES = 1, /* everything that makes, opens to write, moves or removes a file */
+        BROKER_READS = 2,  /* every file that is opened to be read, and every directory to be listed */
 };
 
 struct step {
@@ -144,8 +150,8 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);
 bool plan_has(const struct plan *plan, enum plan_op op);
-/* Whether the broker is asked about every write. */
-bool plan_asks_writes(const struct plan *plan);
+/* Of enum broker_asks; 0 also where there is no broker. */
+unsigned plan_broker_asks(const struct plan *plan);
 /* Whether the plan holds this limit by this op. */
 bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit);
 

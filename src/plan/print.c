@@ -49,7 +49,7 @@ static const struct op_text {
         [PLAN_LANDLOCK] = { "landlock", "Landlock", "only granted paths; other processes out of reach" },
         [PLAN_SECCOMP] = { "seccomp", "seccomp filter", "system calls and socket families that are refused" },
         [PLAN_BROKER] = { "broker", "broker",
-                          "a file's mode, owner, times and attributes are changed by the supervisor, or not" },
+                          "what mounts and Landlock cannot judge is done by the supervisor, or refused" },
         [PLAN_ARGUMENTS] = { "arguments", "supervisor", "an argument that names a denied path is refused" },
         [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
         [PLAN_ENVIRONMENT] = { "environment", "environment filter",

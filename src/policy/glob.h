@@ -40,4 +40,7 @@ bool glob_matches(const struct glob *glob, const char *real);
 /* False only when nothing below this absolute, resolved directory can ever match. */
 bool glob_may_match_below(const struct glob *glob, const char *directory);
 
+/* True when the path is one of the directories that the pattern names before any "**", on the way to what matches. */
+bool glob_leads_through(const struct glob *glob, const char *path);
+
 #endif

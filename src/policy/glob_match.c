@@ -175,6 +175,14 @@ bool glob_matches(const struct glob *glob, const char *real)
         return true;
 }
 
+bool glob_leads_through(const struct glob *glob, const char *path)
+{
+        const char *at = path;
+        size_t part = 0;
+
+        return fit_run(glob, &part, &at) == ENDS_BEFORE;
+}
+
 bool glob_may_match_below(const struct glob *glob, const char *directory)
 {
         const char *at = directory;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,42 @@
 
 #define KIND(kind) (1u << (kind))
 
-/* A list that ends with NULL; `first`, unless it is NULL, comes before the rules of these kinds. Absent paths are among them:
- * they may appear. */
-static const char **list_paths(const abatis_policy *policy, unsigned kinds, const char *first)
+/* A list that ends with NULL: `others`, unless that is NULL, and the rules of these kinds. Absent paths are among them: they may
+ * appear. */
+static const char **list_paths(const abatis_policy *policy, unsigned kinds, const char *const *others)
 {
-        const char **list = calloc(policy->rule_count + 2, sizeof(*list));
+        const char **list;
         size_t count = 0;
 
-        if (list && first)
-                list[count++] = first;
+        while (others && others[count])
+                count++;
+        list = calloc(policy->rule_count + count + 1, sizeof(*list));
+        for (size_t i = 0; list && i < count; i++)
+                list[i] = others[i];
         for (size_t i = 0; list && i < policy->rule_count; i++)
                 if (!policy->rules[i].glob && kinds & KIND(policy->rules[i].kind))
                         list[count++] = policy->rules[i].facts.real;
+        return list;
+}
+
+/* One name at any depth: whatever the directories above it are called. */
+static bool is_free(const struct glob *glob)
+{
+        return glob->count == 2 && glob->parts[0].kind == GLOB_ANY_DEPTH &&
+               glob->parts[1].kind != GLOB_ANY_DEPTH;
+}
+
+static const struct glob **list_globs(const abatis_policy *policy, unsigned kinds, bool only_fixed)
+{
+        const struct glob **list = calloc(policy->rule_count + 1, sizeof(*list));
+        size_t count = 0;
+
+        for (size_t i = 0; list && i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+
+                if (rule->glob && kinds & KIND(rule->kind) && !(only_fixed && is_free(rule->glob)))
+                        list[count++] = rule->glob;
+        }
         return list;
 }
 
@@ -62,35 +87,88 @@ static bool tells_names_apart(const char *path)
         return ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || !(flags & FS_CASEFOLD_FL);
 }
 
-static int check_names(const abatis_policy *policy, abatis_error *err)
+/* The first writable tree whose file system is of that kind, or NULL. */
+static const char *find_blind_tree(const abatis_policy *policy)
 {
         for (size_t i = 0; i < policy->rule_count; i++)
-                if (policy->rules[i].kind == RULE_PROTECT && !policy->rules[i].glob &&
-                    !tells_names_apart(policy->rules[i].facts.real))
+                if (policy->rules[i].kind == RULE_WRITE && !tells_names_apart(policy->rules[i].facts.real))
+                        return policy->rules[i].path;
+        return NULL;
+}
+
+static int check_names(const abatis_policy *policy, abatis_error *err)
+{
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+                const char *kind = rule->kind == RULE_DENY ? "deny" : "protect", *blind = NULL;
+
+                if (rule->kind != RULE_DENY && rule->kind != RULE_PROTECT)
+                        continue;
+                if (!rule->glob && strlen(rule->facts.real) >= PATH_MAX)
                         return error_set(
                                 err, ABATIS_E_UNENFORCEABLE,
-                                "filesystem.protect %s cannot be enforced: its file system may take other "
-                                "names for it, and without namespaces there is no mount to hold it",
-                                policy->rules[i].path);
+                                "filesystem.%s %s cannot be enforced: it is too long for the broker, who "
+                                "is told of paths by the kernel",
+                                kind, rule->path);
+                if (rule->glob)
+                        blind = find_blind_tree(policy);
+                else if (!tells_names_apart(rule->facts.real))
+                        blind = rule->path;
+                if (blind)
+                        return error_set(
+                                err, ABATIS_E_UNENFORCEABLE,
+                                "filesystem.%s %s cannot be enforced: the file system of '%s' may take other "
+                                "names for a file, so that asking about names does not hold it",
+                                kind, rule->path, blind);
+        }
         return 0;
+}
+
+/* Where the command may write beside the policy's trees: places of its own. */
+static const char *const *own_places(const struct plan *plan)
+{
+        static const char *const with_tmp[] = { "/tmp", "/dev/shm", "/dev/pts", NULL };
+
+        if (plan_has(plan, PLAN_SWEEP))
+                return NULL;
+        return plan_has(plan, PLAN_PRIVATE_TMP) ? with_tmp : with_tmp + 1;
+}
+
+/* What the host has and Landlock would not let be read. */
+static const char *const *hidden_places(const struct plan *plan, const abatis_policy *policy)
+{
+        static const char *const all[] = { "/", NULL }, *const of_host[] = { "/dev", "/tmp", NULL };
+        static const char *const devices[] = { "/dev", NULL };
+
+        if (!plan_has(plan, PLAN_SWEEP))
+                return NULL;
+        if (!policy->reads_all)
+                return all;
+        return plan_has(plan, PLAN_OWN_TMP) ? of_host : devices;
 }
 
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
                 abatis_error *err)
 {
         const unsigned granted = KIND(RULE_READ) | KIND(RULE_WRITE) | KIND(RULE_EXECUTE);
-        const char *hidden = !policy->reads_all ? "/" : plan_has(plan, PLAN_OWN_TMP) ? "/tmp" : NULL;
+        const unsigned closed = KIND(RULE_DENY) | KIND(RULE_PROTECT);
         struct child_broker *broker = &resources->broker;
 
-        broker->open = list_paths(policy, KIND(RULE_WRITE), NULL);
-        broker->closed = list_paths(policy, KIND(RULE_DENY) | KIND(RULE_PROTECT), NULL);
-        broker->hidden = list_paths(policy, 0, hidden);
+        broker->open = list_paths(policy, KIND(RULE_WRITE), own_places(plan));
+        broker->closed = list_paths(policy, closed, NULL);
+        broker->hidden = list_paths(policy, 0, hidden_places(plan, policy));
         broker->shown = list_paths(policy, granted, NULL);
         broker->denied = list_paths(policy, KIND(RULE_DENY), NULL);
-        if (!broker->open || !broker->closed || !broker->hidden || !broker->shown || !broker->denied)
+        broker->closed_globs = list_globs(policy, closed, false);
+        broker->denied_globs = list_globs(policy, KIND(RULE_DENY), false);
+        broker->fixed_globs = list_globs(policy, closed, true);
+        if (!broker->open || !broker->closed || !broker->hidden || !broker->shown || !broker->denied ||
+            !broker->closed_globs || !broker->denied_globs || !broker->fixed_globs)
                 return error_memory(err);
+        broker->asks = plan_broker_asks(plan);
+        broker->is_among_others = plan_has(plan, PLAN_SWEEP);
         resources->child.broker = broker;
-        return plan_asks_writes(plan) ? check_names(policy, err) : 0;
+        return broker->asks ? check_names(policy, err) : 0;
 }
 
 void broker_done(struct resources *resources)
@@ -102,4 +180,7 @@ void broker_done(struct resources *resources)
         free((void *)broker->hidden);
         free((void *)broker->shown);
         free((void *)broker->denied);
+        free((void *)broker->closed_globs);
+        free((void *)broker->denied_globs);
+        free((void *)broker->fixed_globs);
 }

@@ -1,23 +1,29 @@
-/* child_broker_linux.c: does for the command what neither a mount nor Landlock judges: changes of a file's mode, owner,
- * times and attributes, and lists of directories that hold something denied. Raw system calls over prepared data.
+/* child_broker_linux.c: threads of init that do for the command what neither a mount nor Landlock judges. What each call is
+ * about is found in child_caller_linux.c and judged in child_judge_linux.c. Raw system calls over prepared data.
  *
- * The filter sends such a call to init, outside the sandbox. Init reads the path once, opens what it leads to, asks the
- * kernel where that lies, and makes the call itself, on what it has open: whatever the command does to the string or to
- * the tree meanwhile changes nothing. A call is let go on only if all that was decided on are numbers. */
+ * The filter sends such a call here. The path is read once, what it leads to is opened, the kernel is asked where that lies,
+ * and the call is made on what is open: whatever the command does to the string or to the tree meanwhile changes nothing.
+ * A call is let go on only if all that was decided on are numbers. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
+#include "plan/plan.h"
 #include "run/child_broker_linux.h"
 #include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 enum {
+        SLICE_NS = 100 * 1000, /* the least */
         NO_FLAGS = 0,
         FLAG_WAIT_KILLABLE = 1 << 5, /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
         THE_THREAD = 0,              /* PRIO_PROCESS */
@@ -37,106 +43,6 @@ union response {
         uint64_t room[8];
 };
 
-/* ---- may it? ------------------------------------------------------------------------------------------ */
-
-static bool is_below(const char *path, const char *directory)
-{
-        if (!directory[1]) /* the root */
-                return true;
-        while (*directory && *path == *directory) {
-                path++;
-                directory++;
-        }
-        return !*directory && (!*path || *path == '/');
-}
-
-static bool is_in_one_of(const char *path, const char *const *trees)
-{
-        for (; *trees; trees++)
-                if (is_below(path, *trees))
-                        return true;
-        return false;
-}
-
-static bool is_in_own_tmp(const struct request *request, const char *real)
-{
-        return *request->job->own_tmp && is_below(real, request->job->own_tmp);
-}
-
-bool broker_may_write(const struct request *request, const char *real)
-{
-        const struct child_broker *broker = request->job->plan->broker;
-
-        return is_in_own_tmp(request, real) ||
-               (is_in_one_of(real, broker->open) && !is_in_one_of(real, broker->closed));
-}
-
-bool broker_holds_closed(const struct request *request, const char *real)
-{
-        /* The job's own directory goes with the job, and not before. */
-        if (*request->job->own_tmp && is_below(request->job->own_tmp, real))
-                return true;
-        for (const char *const *closed = request->job->plan->broker->closed; *closed; closed++)
-                if (is_below(*closed, real))
-                        return true;
-        return false;
-}
-
-/* Its own, and nowhere else. */
-static bool has_no_place(const char *real)
-{
-        return text_begins_with(real, "pipe:[") || text_begins_with(real, "socket:[") ||
-               text_begins_with(real, "/memfd:");
-}
-
-static bool may_change(const struct request *request, long object)
-{
-        const char *real = caller_find_place(request, object);
-
-        return real && (has_no_place(real) || (*real == '/' && broker_may_write(request, real)));
-}
-
-/* The one that was made for the command, by its number among the host's. */
-static bool is_own_terminal(const struct request *request, const char *real)
-{
-        static const char directory[] = "/dev/pts/";
-        unsigned number = 0;
-
-        if (!request->job->has_terminal || !text_begins_with(real, directory) || !real[sizeof(directory) - 1])
-                return false;
-        for (real += sizeof(directory) - 1; *real >= '0' && *real <= '9' && number < 1u << 24; real++)
-                number = 10 * number + (unsigned)(*real - '0');
-        return !*real && number == (unsigned)request->job->terminal;
-}
-
-bool broker_may_open_to_write(const struct request *request, const char *real)
-{
-        static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-                                               "/dev/urandom", "/dev/tty",  "/dev/ptmx", 0 };
-
-        return has_no_place(real) ||
-               (*real == '/' && (is_in_one_of(real, devices) || is_own_terminal(request, real) ||
-                                 broker_may_write(request, real)));
-}
-
-bool broker_may_read(const struct request *request, const char *real)
-{
-        const struct child_broker *broker = request->job->plan->broker;
-
-        if (*real != '/' || is_in_one_of(real, broker->denied))
-                return false;
-        return is_in_own_tmp(request, real) || is_in_one_of(real, broker->shown) ||
-               !is_in_one_of(real, broker->hidden);
-}
-
-/* Landlock cannot let a directory be listed and keep one in it from being. */
-static bool may_list(const struct request *request, long object)
-{
-        const char *real = caller_find_place(request, object);
-
-        return real && broker_may_read(request, real);
-}
-
 /* ---- what is done --------------------------------------------------------------------------------------- */
 
 /* Of the calls below each gets what was opened and was found to be the command's to change. */
@@ -146,13 +52,13 @@ static long change_mode(const struct request *request, long object)
 {
         const uint64_t *args = request->args;
         bool is_of_descriptor = request->call == SYS_fchmod;
-        char path[PROC_PATH_SIZE];
+        char name[PROC_PATH_SIZE];
 
 #ifdef SYS_chmod
         is_of_descriptor |= request->call == SYS_chmod;
 #endif
-        caller_proc_path(path, 0, "fd", object);
-        return RAW(SYS_fchmodat, AT_FDCWD, path, args[is_of_descriptor ? 1 : 2] & 01777, 0);
+        broker_descriptor_name(name, object);
+        return RAW(SYS_fchmodat, request->room->descriptors, name, args[is_of_descriptor ? 1 : 2] & 01777, 0);
 }
 
 static long change_owner(const struct request *request, long object)
@@ -231,6 +137,21 @@ static long remove_attribute(const struct request *request, long object)
         return RAW(SYS_removexattr, path, request->room->name);
 }
 
+static bool may_change(const struct request *request, long object)
+{
+        const char *real = caller_find_place(request, object);
+
+        return real && broker_may_change(request, real);
+}
+
+/* Landlock cannot let a directory be listed and keep one in it from being. */
+static bool may_list(const struct request *request, long object)
+{
+        const char *real = caller_find_place(request, object);
+
+        return real && *real == '/' && broker_may_read(request, real);
+}
+
 static long act(const struct request *request, changer *change)
 {
         long object = caller_open_object(request), r;
@@ -252,11 +173,11 @@ static long list(const struct request *request, long object)
 {
         const uint64_t kept = O_CLOEXEC | O_NONBLOCK | O_NOATIME;
         uint64_t flags = request->args[request->call == SYS_openat ? 2 : 1];
-        char path[PROC_PATH_SIZE];
+        char name[PROC_PATH_SIZE];
 
-        caller_proc_path(path, 0, "fd", object);
+        broker_descriptor_name(name, object);
         return broker_give(request,
-                           RAW(SYS_openat, AT_FDCWD, path,
+                           RAW(SYS_openat, request->room->descriptors, name,
                                O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & kept)),
                            flags);
 }
@@ -325,18 +246,16 @@ static long act_on_times_at(struct request *request, uint64_t flags)
 /* Another thread of the caller's process may be meant, nobody else. Only numbers decide, so the call itself goes on. */
 static long judge_target(const struct request *request, uint64_t number, bool *goes_on)
 {
-        char path[PROC_PATH_SIZE];
-        long fd;
-
-        if ((int)number <= 0)
+        if ((int)number <= 0 || !caller_is_process(request, (int)number))
                 return -EPERM;
-        caller_proc_path(path, request->thread, "task", (int)number);
-        fd = RAW(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
-        if (fd < 0)
-                return -EPERM;
-        RAW(SYS_close, fd);
         *goes_on = caller_is_waiting(request);
         return *goes_on ? 0 : -ESRCH;
+}
+
+/* Else only directories are asked about. */
+static bool opens_files(const struct request *request, uint64_t flags)
+{
+        return request->job->plan->broker->asks & BROKER_READS || broker_is_write(flags);
 }
 
 static long serve(struct request *request, bool *goes_on)
@@ -367,15 +286,15 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_fremovexattr:
                 return act_on_descriptor(request, remove_attribute);
         case SYS_openat:
-                if (broker_is_write(request->args[2]))
-                        return broker_open_to_write(request, (int)request->args[0], request->args[1],
-                                                    request->args[2], request->args[3]);
+                if (opens_files(request, request->args[2]))
+                        return broker_open(request, (int)request->args[0], request->args[1], request->args[2],
+                                           request->args[3]);
                 return open_directory(request, true);
 #ifdef SYS_chmod
         case SYS_open:
-                if (broker_is_write(request->args[1]))
-                        return broker_open_to_write(request, AT_FDCWD, request->args[0], request->args[1],
-                                                    request->args[2]);
+                if (opens_files(request, request->args[1]))
+                        return broker_open(request, AT_FDCWD, request->args[0], request->args[1],
+                                           request->args[2]);
                 return open_directory(request, false);
         case SYS_chmod:
                 return act_on_path(request, true, change_mode);
@@ -420,32 +339,81 @@ static void clear(volatile uint64_t *words, size_t count)
                 words[--count] = 0;
 }
 
-void child_broker_serve(struct child_job *job, long listener)
+/* Where a directory is and what may be made in it must be one question. What is only read is judged by where it is found. */
+static bool changes_names(const struct request *request)
+{
+        if (request->call == SYS_openat)
+                return broker_is_write(request->args[2]);
+#ifdef SYS_open
+        if (request->call == SYS_open)
+                return broker_is_write(request->args[1]);
+#endif
+        return true;
+}
+
+enum { FREE, TAKEN, AWAITED };
+
+static void take_lock(int *lock)
+{
+        int seen = FREE;
+
+        if (__atomic_compare_exchange_n(lock, &seen, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                return;
+        while (__atomic_exchange_n(lock, AWAITED, __ATOMIC_ACQUIRE) != FREE)
+                RAW(SYS_futex, lock, FUTEX_WAIT, AWAITED, 0, 0, 0);
+}
+
+static void leave_lock(int *lock)
+{
+        if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == AWAITED)
+                RAW(SYS_futex, lock, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+static void send_response(long listener, uint64_t id, long result, unsigned flags)
+{
+        union response answer;
+
+        clear(answer.room, sizeof(answer.room) / sizeof(*answer.room));
+        answer.response.id = id;
+        answer.response.error = result < 0 ? (int)result : 0;
+        answer.response.val = result > 0 ? result : 0;
+        answer.response.flags = flags;
+        RAW(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void broker_send(long listener, uint64_t id, long result)
+{
+        send_response(listener, id, result, 0);
+}
+
+/* Receives one question and answers it. */
+static long answer(struct child_broker_room *room)
 {
         union notification received;
-        union response answer;
-        struct request request = { .job = job, .room = job->broker_room, .listener = listener };
-        bool goes_on = false;
+        struct request request = { .job = room->job, .room = room, .listener = room->listener };
+        bool goes_on = false, is_alone;
         long r;
 
         clear(received.room, sizeof(received.room) / sizeof(*received.room));
-        clear(answer.room, sizeof(answer.room) / sizeof(*answer.room));
-        /* Who was killed meanwhile asks no more. */
-        if (RAW(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &received) < 0)
-                return;
+        r = RAW(SYS_ioctl, room->listener, SECCOMP_IOCTL_NOTIF_RECV, &received);
+        if (r < 0)
+                return r;
         request.id = received.notif.id;
         request.call = received.notif.data.nr;
         request.thread = (int)received.notif.pid;
         for (int i = 0; i < 6; i++)
                 request.args[i] = received.notif.data.args[i];
+        is_alone = changes_names(&request);
+        if (is_alone)
+                take_lock(&room->job->names_lock);
         /* One that init cannot see has no number here. */
         r = request.thread > 0 ? serve(&request, &goes_on) : -EPERM;
-        if (r == BROKER_HAS_ANSWERED)
-                return;
-        answer.response.id = received.notif.id;
-        answer.response.error = goes_on ? 0 : (int)r;
-        answer.response.flags = goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
-        RAW(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+        if (is_alone)
+                leave_lock(&room->job->names_lock);
+        if (r != BROKER_HAS_ANSWERED)
+                send_response(room->listener, request.id, goes_on ? 0 : r,
+                              goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0);
+        return 0;
 }
 
 /* ---- how it begins -------------------------------------------------------------------------------------- */
@@ -455,7 +423,7 @@ long child_broker_prepare(struct child_job *job)
         return RAW(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, job->broker_sockets);
 }
 
-long child_broker_give(const struct child_job *job)
+long child_broker_give(struct child_job *job)
 {
         const struct sock_fprog *filter = &job->plan->filter;
         long listener = RAW(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
@@ -467,26 +435,122 @@ long child_broker_give(const struct child_job *job)
                         RAW(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, filter);
         if (listener < 0)
                 return listener;
+        if (job->ground->namespaces) {
+                /* Init takes it; the exec closes it here. */
+                child_set(&job->listener, (int)listener);
+                return 0;
+        }
         r = child_send_descriptor(job->broker_sockets[1], listener);
         RAW(SYS_close, listener);
         return r < 0 ? r : 0;
 }
 
-/* What root may do to other users' files is nothing that the command may. */
-static long drop_capabilities(void)
+/* What root may do to other users' files is nothing that the command may: none is in effect. Whoever has none cannot look into
+ * who has them, so where they are no harm outside, they stay at hand. */
+static long drop_capabilities(const struct child_job *job)
 {
         struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
-        struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+        long r = job->ground->namespaces ? RAW(SYS_capget, &header, sets) : 0;
 
-        return RAW(SYS_capset, &header, none);
+        for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+                sets[i].effective = 0;
+        return r < 0 ? r : RAW(SYS_capset, &header, sets);
+}
+
+static long take_from_command(struct child_job *job)
+{
+        int number = child_wait(job, &job->listener, 0, true);
+        long process = RAW(434 /* pidfd_open */, job->command, 0), r;
+
+        if (process < 0)
+                return process;
+        r = RAW(438 /* pidfd_getfd */, process, number, 0);
+        RAW(SYS_close, process);
+        return r;
+}
+
+static long take_from_socket(struct child_job *job)
+{
+        long listener;
+
+        RAW(SYS_close, job->broker_sockets[1]);
+        listener = child_receive_descriptor(job->broker_sockets[0]);
+        RAW(SYS_close, job->broker_sockets[0]);
+        return listener;
+}
+
+/* An answer takes microseconds, and somebody waits for it: it asks for little of a processor, and gets it sooner. Linux 6.12;
+ * nothing depends on it. */
+static void ask_for_short_slices(void)
+{
+        struct {
+                uint32_t size, policy;
+                uint64_t flags;
+                int32_t nice;
+                uint32_t priority;
+                uint64_t runtime, deadline, period;
+        } attributes = { .size = 0 };
+
+        if (!RAW(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0)) {
+                attributes.runtime = SLICE_NS;
+                RAW(SYS_sched_setattr, 0, &attributes, 0);
+        }
 }
 
 long child_broker_take(struct child_job *job)
 {
-        long r = drop_capabilities(), listener;
+        return job->ground->namespaces ? take_from_command(job) : take_from_socket(job);
+}
 
-        RAW(SYS_close, job->broker_sockets[1]);
-        listener = r < 0 ? r : child_receive_descriptor(job->broker_sockets[0]);
-        RAW(SYS_close, job->broker_sockets[0]);
-        return listener;
+/* Nobody is left who could ask, or could be answered. */
+static bool is_over(long listener)
+{
+        const struct timespec at_once = { 0, 0 };
+        struct pollfd questions = { (int)listener, POLLIN, 0 };
+
+        return RAW(SYS_ppoll, &questions, 1, &at_once, 0, 0) > 0 && questions.revents & (POLLHUP | POLLERR);
+}
+
+static void run_thread(void *argument)
+{
+        struct child_broker_room *room = argument;
+        long r = drop_capabilities(room->job);
+
+        /* Nothing of the host program's stays open here: its pipes must see their ends. */
+        if (room->listener > 0)
+                RAW(SYS_close_range, 0, room->listener - 1, 0);
+        RAW(SYS_close_range, room->listener + 1, UINT_MAX, 0);
+        ask_for_short_slices();
+        room->caller = 0;
+        for (int i = 0; i < WAITERS; i++)
+                room->waiters[i].is_taken = 0;
+        if (r >= 0)
+                r = RAW(SYS_openat, AT_FDCWD, "/proc/thread-self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        room->descriptors = (int)r;
+        /* Without an answer the kernel says ENOSYS, and nobody gets anything. */
+        if (r >= 0)
+                while (answer(room) >= 0 || !is_over(room->listener))
+                        ; /* who was killed meanwhile asks no more */
+        for (;;)
+                RAW(SYS_exit, 0);
+}
+
+/* Several: while one has given its answer and waits for a processor, another caller's question is not to wait for it. Each has
+ * its own descriptors, so that none can be somebody else's a moment later. */
+long child_broker_start(struct child_job *job, long listener)
+{
+        long r = 0;
+
+        for (int i = 0; i < job->broker_count && r >= 0; i++) {
+                struct child_broker_room *room = &job->broker_rooms[i];
+                struct clone3_arguments arguments = { .flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
+                                                      .stack = (uintptr_t)room->stack,
+                                                      .stack_size = sizeof(room->stack) };
+
+                room->job = job;
+                room->listener = listener;
+                r = raw_clone(&arguments, run_thread, room);
+        }
+        return r < 0 ? r : 0;
 }

@@ -2,6 +2,7 @@
 #ifndef RUN_CHILD_BROKER_LINUX_H
 #define RUN_CHILD_BROKER_LINUX_H
 
+#include <limits.h>
 #include <linux/limits.h>
 
 #include "run/child_linux.h"
@@ -10,9 +11,28 @@ enum {
         PROC_PATH_SIZE = 64,
         ATTRIBUTE_NAME_SIZE = 256,
         ATTRIBUTE_SIZE = 65536, /* the kernel takes no more */
+        WAITERS = 8,
+        WAITER_STACK_SIZE = 8192,
 };
 
+/* A thread that opens a named pipe and waits until somebody opens its other end. */
+struct waiter {
+        char stack[WAITER_STACK_SIZE] __attribute__((aligned(16)));
+        int is_taken; /* a futex; cleared by the kernel when the thread is gone */
+        int thread;   /* its number; 0 until it is known */
+        long listener, object;
+        uint64_t id, flags;
+};
+
+/* What one of the broker's threads has. */
 struct child_broker_room {
+        struct waiter waiters[WAITERS];
+        char stack[CHILD_STACK_SIZE] __attribute__((aligned(16)));
+        struct child_job *job;
+        long listener;
+        int descriptors; /* descriptor of its own /proc/thread-self/fd */
+        int caller,
+                caller_directory; /* the thread that asked last, or 0, and a descriptor of its /proc/THREAD */
         char path[PATH_MAX], real[PATH_MAX], name[ATTRIBUTE_NAME_SIZE];
         char value[ATTRIBUTE_SIZE];
         char places[2][PATH_MAX + NAME_MAX + 2]; /* of names that a call is about */
@@ -35,8 +55,11 @@ struct request {
         bool takes_empty; /* an empty path means the descriptor, too */
 };
 
-/* "/proc/THREAD/KIND" or, with a number that is not negative, "/proc/THREAD/KIND/NUMBER". Thread 0 is init itself. */
+/* "/proc/THREAD/KIND" or, with a number that is not negative, "/proc/THREAD/KIND/NUMBER". Thread 0 is the
+ * broker's own. */
 void caller_proc_path(char path[PROC_PATH_SIZE], long thread, const char *kind, long number);
+/* The name of one of init's own descriptors in its directory of them (room->descriptors), which leads to what it is of. */
+void broker_descriptor_name(char name[PROC_PATH_SIZE], long fd);
 /* Each returns 0, a descriptor or a negative errno. A descriptor is of O_PATH. */
 long caller_open_descriptor(const struct request *request, long number);
 long caller_open_object(const struct request *request);
@@ -47,26 +70,76 @@ long caller_open_from(const struct request *request, long directory, const char 
 long caller_read(const struct request *request, uint64_t address, void *to, size_t size);
 long caller_read_text(const struct request *request, uint64_t address, char *to, size_t size, long too_long);
 void caller_redirect(const struct request *request);
+/* Whether this is its number, or that of another of its threads. */
+bool caller_is_process(const struct request *request, long process);
+/* The same of init, of which the broker is a part. */
+bool caller_is_init(long process);
+/* Whether it is of a file system of processes. */
+bool caller_is_in_proc(long fd);
 /* It is still waiting for the answer, so its number was its own all the time. */
 bool caller_is_waiting(const struct request *request);
 /* Where the kernel says that something lies: true of the object, whatever way led to it. NULL if it does not say. In the
  * request's room. */
 const char *caller_find_place(const struct request *request, long object);
 
-/* What the policy says of a path as the kernel prints it. */
+/* child_judge_linux.c: what the policy says of a path as the kernel prints it. */
 bool broker_may_write(const struct request *request, const char *real);
+bool broker_is_denied(const struct request *request, const char *real);
 bool broker_may_read(const struct request *request, const char *real);
 bool broker_may_open_to_write(const struct request *request, const char *real);
+/* Its mode, owner, times and attributes. */
+bool broker_may_change(const struct request *request, const char *real);
 /* Whether something that may not be written lies there or below. */
 bool broker_holds_closed(const struct request *request, const char *real);
+/* Whether what lies below a directory might match a pattern no longer if this one had another name; or match one if a
+ * directory or a link came to have this name. */
+bool broker_leads_out(const struct request *request, const char *real);
+bool broker_leads_in(const struct request *request, const char *real);
+/* Whether it lies in init's own directory in /proc, which `rest` is then the path in. */
+bool broker_is_of_init(const struct request *request, const char *real, const char **rest);
+long broker_init_number(const struct request *request);
 
-/* child_names_linux.c. Each returns 0, a negative errno, or that the caller has its answer and goes on already. */
+/* child_places_linux.c: a name that a call is about. Each returns 0 or a negative errno. */
+struct place {
+        long parent; /* a descriptor, -1 when there is none */
+        char name[NAME_MAX + 1];
+        char *real;     /* of the name, in the request's room */
+        bool has_slash; /* behind it: a directory is meant */
+};
+
+/* Of the path at this address, counted from what the caller has as `directory`; `index` is one of the room's two. */
+long place_find(const struct request *request, long directory, uint64_t address, int index,
+                struct place *place);
+/* Of a path that is in the room. It is counted from what the caller has as `directory`; or, if that is not negative, from
+ * our own descriptor `from`. */
+long place_locate(const struct request *request, long directory, long from, int index, struct place *place);
+void place_leave(const struct place *place);
+enum kind { KIND_NONE, KIND_FILE, KIND_LINK, KIND_DIRECTORY };
+enum kind place_kind(long fd);
+/* A new name: nothing may be there, and it must be the command's to make. On the way to what is closed only a directory may
+ * be made, and a new one. */
+long place_check_new(const struct request *request, const struct place *place, enum kind kind);
+/* A name that goes: nothing that is closed may go with it, or come to be where it is. */
+long place_check_old(const struct request *request, const struct place *place, bool must_exist,
+                     enum kind *kind);
+/* What is of this kind and moves from here to there comes to match no pattern, and nothing in it leaves one. */
+long place_check_move(const struct request *request, const struct place *from, const struct place *to,
+                      enum kind kind);
+enum { ALL_MODES = 01777 }; /* without those that act for another user or group */
+unsigned caller_umask(const struct request *request);
+
+/* child_opens_linux.c, child_names_linux.c. Each returns 0, a negative errno, or that the caller has its answer and goes on already. */
 enum { BROKER_HAS_ANSWERED = 1 };
+/* In place of a descriptor: another thread will give it. */
+enum { BROKER_WILL_ANSWER = INT_MAX };
+/* The answer: what the call returns, or a negative errno. */
+void broker_send(long listener, uint64_t id, long result);
 /* Gives the caller the descriptor, or the errno that stands for it, and closes it here. */
 long broker_give(const struct request *request, long fd, uint64_t flags);
 bool broker_is_write(uint64_t flags);
-long broker_open_to_write(struct request *request, long directory, uint64_t path, uint64_t flags,
-                          uint64_t mode);
+/* What an O_PATH descriptor of our own is of. */
+long broker_reopen(const struct request *request, long object, uint64_t flags, uint64_t mode);
+long broker_open(struct request *request, long directory, uint64_t path, uint64_t flags, uint64_t mode);
 long broker_serve_name(struct request *request);
 
 #endif

@@ -45,18 +45,47 @@ void caller_proc_path(char path[PROC_PATH_SIZE], long thread, const char *kind, 
 {
         char *at = add_text(path, "/proc/");
 
-        at = thread ? add_number(at, (unsigned long)thread) : add_text(at, "self");
+        at = thread ? add_number(at, (unsigned long)thread) : add_text(at, "thread-self");
         at = add_text(add_text(at, "/"), kind);
         if (number >= 0)
                 add_number(add_text(at, "/"), (unsigned long)number);
 }
 
-static long open_of_caller(const struct request *request, const char *kind, long number)
+void broker_descriptor_name(char name[PROC_PATH_SIZE], long fd)
 {
+        add_number(name, (unsigned long)fd);
+}
+
+/* The caller's directory in /proc. It is kept for its next question: of a process that is gone nothing can be opened any more,
+ * whoever has its number now. */
+static long find_directory(const struct request *request, bool is_new)
+{
+        struct child_broker_room *room = request->room;
         char path[PROC_PATH_SIZE];
 
-        caller_proc_path(path, request->thread, kind, number);
-        return RAW(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+        if (!is_new && room->caller == request->thread)
+                return room->caller_directory;
+        if (room->caller)
+                RAW(SYS_close, room->caller_directory);
+        caller_proc_path(path, request->thread, "", -1);
+        room->caller_directory = (int)RAW(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        room->caller = room->caller_directory < 0 ? 0 : request->thread;
+        return room->caller_directory;
+}
+
+static long open_of_caller(const struct request *request, const char *kind, long number)
+{
+        char path[PROC_PATH_SIZE], *at = add_text(path, kind);
+        long r = -ESRCH;
+
+        if (number >= 0)
+                add_number(add_text(at, "/"), (unsigned long)number);
+        for (int tries = 0; tries < 2 && (r == -ESRCH || r == -ENOENT); tries++) {
+                long directory = find_directory(request, tries);
+
+                r = directory < 0 ? directory : RAW(SYS_openat, directory, path, O_PATH | O_CLOEXEC);
+        }
+        return r == -ENOENT && number >= 0 ? -EBADF : r;
 }
 
 /* What the caller has at this number; AT_FDCWD is its working directory. */
@@ -131,34 +160,92 @@ bool caller_is_waiting(const struct request *request)
 
 /* ---- what it is about ----------------------------------------------------------------------------------- */
 
-/* The number in "/proc/self/fd/NUMBER", or -1. libc itself makes such paths; followed here, they would lead to init's. */
-static long own_descriptor(const char *path)
+static const char *skip(const char *text, const char *start)
 {
-        static const char *const places[] = { "/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/" };
-        static const char *const standard[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+        while (*start && *text == *start) {
+                text++;
+                start++;
+        }
+        return *start ? 0 : text;
+}
 
+static const char *skip_number(const char *text, long *number)
+{
+        const char *at = text;
+
+        for (*number = 0; *at >= '0' && *at <= '9' && *number < INT_MAX / 10; at++)
+                *number = 10 * *number + (*at - '0');
+        return at == text ? 0 : at;
+}
+
+static bool is_thread_of(long process, long thread)
+{
+        char path[PROC_PATH_SIZE];
+        long fd;
+
+        caller_proc_path(path, process, "task", thread);
+        fd = RAW(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+        if (fd >= 0)
+                RAW(SYS_close, fd);
+        return fd >= 0;
+}
+
+bool caller_is_process(const struct request *request, long process)
+{
+        return is_thread_of(request->thread, process);
+}
+
+bool caller_is_init(long process)
+{
+        return is_thread_of(RAW(SYS_getpid), process);
+}
+
+/* What follows "/proc/self/", or the caller's number in its place; or NULL. */
+static const char *skip_own_directory(const struct request *request, const char *path)
+{
+        const char *rest = skip(path, "/proc/self/"), *end;
+        long number;
+
+        if (!rest)
+                rest = skip(path, "/proc/thread-self/");
+        if (rest || !(rest = skip(path, "/proc/")))
+                return rest;
+        end = skip_number(rest, &number);
+        return end && *end == '/' && caller_is_process(request, number) ? end + 1 : 0;
+}
+
+/* Magic links to what the caller has. libc itself makes such paths; followed here, they would lead to init's. -ENOSYS if the
+ * path is none. */
+static long open_own(const struct request *request, const char *path)
+{
+        static const char *const standard[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+        static const char *const others[] = { "exe", "cwd", "root" };
+        const char *rest, *end;
+        long number;
+
+        if (*path != '/' || (path[1] != 'd' && path[1] != 'p'))
+                return -ENOSYS;
         for (long i = 0; i < 3; i++)
                 if (text_is_same(path, standard[i]))
-                        return i;
-        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-                const char *at = path, *place = places[i];
-                long number = 0;
-
-                while (*place && *at == *place) {
-                        at++;
-                        place++;
-                }
-                if (*place || !*at)
-                        continue;
-                for (; *at >= '0' && *at <= '9' && number < INT_MAX / 10; at++)
-                        number = 10 * number + (*at - '0');
-                return *at ? -1 : number;
+                        return caller_open_descriptor(request, i);
+        rest = skip(path, "/dev/fd/");
+        if (!rest) {
+                path = skip_own_directory(request, path);
+                if (!path)
+                        return -ENOSYS;
+                rest = skip(path, "fd/");
         }
-        return -1;
+        end = rest ? skip_number(rest, &number) : 0;
+        if (end && !*end)
+                return caller_open_descriptor(request, number);
+        for (size_t i = 0; !rest && i < sizeof(others) / sizeof(*others); i++)
+                if (text_is_same(path, others[i]))
+                        return open_of_caller(request, others[i], -1);
+        return -ENOSYS;
 }
 
 /* A link in /proc is taken for a magic one: this process's own are not the caller's either. */
-static bool is_in_proc(long fd)
+bool caller_is_in_proc(long fd)
 {
         struct statfs status;
 
@@ -171,7 +258,7 @@ static long follow_link(struct child_broker_room *room, long link, long length, 
 {
         size_t at = (size_t)length;
 
-        if (is_in_proc(link))
+        if (caller_is_in_proc(link))
                 return -ELOOP;
         room->target[at++] = '/';
         while (*rest && at < PATH_MAX - 1)
@@ -305,7 +392,7 @@ void caller_redirect(const struct request *request)
 long caller_open_object(const struct request *request)
 {
         char *path = request->room->path;
-        long number, r;
+        long r;
 
         if (!request->has_path)
                 return caller_open_descriptor(request, request->directory);
@@ -314,9 +401,9 @@ long caller_open_object(const struct request *request)
                 return r;
         if (!*path)
                 return request->takes_empty ? caller_open_descriptor(request, request->directory) : -ENOENT;
-        number = own_descriptor(path);
-        if (number >= 0 && request->follows)
-                return caller_open_descriptor(request, number);
+        r = request->follows ? open_own(request, path) : -ENOSYS;
+        if (r != -ENOSYS)
+                return r;
         caller_redirect(request);
         return caller_open_at(request, request->directory, path, request->follows ? 0 : O_NOFOLLOW);
 }
@@ -324,11 +411,11 @@ long caller_open_object(const struct request *request)
 /* Asks the kernel where it lies: that is true of the object, whatever way led to it. */
 const char *caller_find_place(const struct request *request, long object)
 {
-        char path[PROC_PATH_SIZE], *real = request->room->real;
+        char name[PROC_PATH_SIZE], *real = request->room->real;
         long length;
 
-        caller_proc_path(path, 0, "fd", object);
-        length = RAW(SYS_readlinkat, AT_FDCWD, path, real, PATH_MAX - 1);
+        broker_descriptor_name(name, object);
+        length = RAW(SYS_readlinkat, request->room->descriptors, name, real, PATH_MAX - 1);
         if (length <= 0 || length >= PATH_MAX - 1)
                 return 0;
         real[length] = '\0';

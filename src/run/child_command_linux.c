@@ -255,15 +255,21 @@ static long restrict_paths(const struct child_job *job)
         return r ? r : RAW(SYS_landlock_restrict_self, job->ruleset, 0);
 }
 
-/* Everything above 2, except the ruleset, which is closed by the exec. */
+/* Everything above 2, except the ruleset and what init takes from here, which the exec closes. */
 static long close_descriptors(const struct child_job *job)
 {
-        long first = 3, r = 0;
+        long kept[2] = { job->ruleset, job->listener }, first = 3, r = 0;
 
-        if (job->ruleset > 3)
-                r = RAW(SYS_close_range, 3, job->ruleset - 1, 0);
-        if (job->ruleset >= 3)
-                first = job->ruleset + 1;
+        if (kept[0] > kept[1]) {
+                kept[0] = job->listener;
+                kept[1] = job->ruleset;
+        }
+        for (int i = 0; i < 2 && r >= 0; i++) {
+                if (kept[i] > first)
+                        r = RAW(SYS_close_range, first, kept[i] - 1, 0);
+                if (kept[i] >= first)
+                        first = kept[i] + 1;
+        }
         return r < 0 ? r : RAW(SYS_close_range, first, UINT_MAX, 0);
 }
 

@@ -171,7 +171,7 @@ struct held {
 
 static void close_others(const struct held *held)
 {
-        long kept[6] = { held->stage }, next = 0;
+        long kept[5] = { held->stage }, next = 0;
         int count = 1;
 
         for (int i = -1; i < held->wait_count; i++, count++) {
@@ -252,14 +252,8 @@ static bool restore_masks(struct child_job *job, bool *is_missing)
         return true;
 }
 
-static int add_wait(struct held *held, long fd, short events)
-{
-        held->waits[held->wait_count] = (struct pollfd){ (int)fd, events, 0 };
-        return held->wait_count++;
-}
-
-/* Until the command or the host program ends. The broker's listener is negative if there is none. */
-static void hold(struct child_job *job, long signals, long listener)
+/* Until the command or the host program ends. */
+static void hold(struct child_job *job, long signals)
 {
         /* No event tells when a path that was removed outside is made again. */
         const struct timespec soon = { 0, 5 * 1000 * 1000 };
@@ -273,11 +267,11 @@ static void hold(struct child_job *job, long signals, long listener)
         if (job->plan->keeps_masks) {
                 long mounts = RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 
-                if (mounts >= 0)
-                        held.mounts = add_wait(&held, mounts, POLLPRI);
+                if (mounts >= 0) {
+                        held.mounts = held.wait_count++;
+                        held.waits[held.mounts] = (struct pollfd){ (int)mounts, POLLPRI, 0 };
+                }
         }
-        if (listener >= 0)
-                held.questions = add_wait(&held, listener, POLLIN);
         close_others(&held);
         /* The signal that comes with the word is lost if it came before our first instruction: the kernel drops it when we
          * say what to do about such signals. So the word is looked at first. */
@@ -293,10 +287,6 @@ static void hold(struct child_job *job, long signals, long listener)
                                 return;
                         close_others(&held);
                 }
-                if (held.questions && held.waits[held.questions].revents & POLLIN)
-                        child_broker_serve(job, listener);
-                else if (held.questions && held.waits[held.questions].revents)
-                        held.waits[held.questions].fd = -1; /* nobody is left who could ask */
                 /* Mostly it is the command's end: everybody waits for us, and nobody for what we leave unread. */
                 if (!held.waits[1].revents)
                         continue;
@@ -322,7 +312,7 @@ static bool make_terminal(struct child_job *job)
 }
 
 /* The part of the setup that is init's own. Returns the descriptor that signals come through, or an error. */
-static long set_up(struct child_job *job, long *listener)
+static long set_up(struct child_job *job)
 {
         const uint64_t wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
@@ -349,9 +339,13 @@ static long set_up(struct child_job *job, long *listener)
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
         if (job->plan->broker) {
-                *listener = child_broker_take(job);
-                if (*listener < 0)
-                        return *listener; /* the command has reported why it gave none */
+                long listener = child_broker_take(job);
+                long r = listener < 0 ? listener : child_broker_start(job, listener);
+
+                if (r < 0) {
+                        report(job, &start, r); /* unless the command has said why it gave none */
+                        return r;
+                }
         }
         return signals;
 }
@@ -362,15 +356,15 @@ void child_init(void *argument)
         const struct {
                 uint64_t handler, flags, restorer, mask;
         } default_action = { 0, 0, 0, 0 };
-        long signals, listener = -1;
+        long signals;
 
         /* All signals are blocked since before the clone. A caller that ignores SIGCHLD would have the kernel reap the
          * command without telling us. */
         RAW(SYS_rt_sigaction, SIGCHLD, &default_action, 0, sizeof(uint64_t));
         job->umask = (int)RAW(SYS_umask, 0);
-        signals = set_up(job, &listener);
+        signals = set_up(job);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);
         if (signals >= 0)
-                hold(job, signals, listener);
+                hold(job, signals);
         end(job, 0);
 }

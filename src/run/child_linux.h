@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/glob.h"
 #include "run/landlock_linux.h"
 
 enum init_op {
@@ -99,9 +100,16 @@ struct child_ground {
 struct child_broker {
         const char *const *open;   /* trees whose files the command may change */
         const char *const *closed; /* trees in these that it may not */
-        const char *const *hidden; /* trees whose directories it may not list, */
-        const char *const *shown;  /* but these, unless they are denied; */
+        const char *const
+                *hidden; /* trees whose files it may not read and whose directories it may not list, */
+        const char *const *shown; /* but these, unless they are denied; */
         const char *const *denied;
+        /* Patterns, which hold everywhere. */
+        const struct glob *const *closed_globs, *const *denied_globs;
+        const struct glob *const
+                *fixed_globs; /* those among them that a directory's new name could lead out of */
+        unsigned asks;        /* enum broker_asks */
+        bool is_among_others; /* there are no namespaces: files and processes of the host are in view */
 };
 
 /* Prepared once for a sandbox, read-only afterwards. */
@@ -157,15 +165,18 @@ struct child_job {
         bool has_umasks;   /* somebody in the job has changed his: set and used by the broker */
         bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
-        unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
-        int broker_sockets[2];           /* from the command to init, where there are no namespaces */
-        struct child_broker_room *broker_room;
+        unsigned short terminal_size[4];        /* rows, columns, two that nobody uses */
+        int broker_sockets[2];                  /* from the command to init, where there are no namespaces */
+        struct child_broker_room *broker_rooms; /* one for each of its threads */
+        int broker_count;
+        int names_lock; /* a futex, of the broker's threads: names are changed one after the other */
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
 
         /* Futexes. */
         int is_planned;     /* by the parent: enum child_word */
         int phase;          /* of init: enum child_phase */
         int ground_phase;   /* of the command, which lays the ground: enum child_phase */
+        int listener;       /* of the command, once its filter asks the broker: the descriptor */
         bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
         bool has_failed;    /* a step failed; what follows says which */
         bool failed_in_init;
@@ -177,7 +188,7 @@ struct child_job {
         int status;
 };
 
-/* How much memory a broker wants. */
+/* How much memory each thread of a broker wants. */
 extern const size_t child_broker_room_size;
 
 /* For the parent. The first gives the processor to init: where a new process starts beside its parent, it would otherwise
@@ -197,17 +208,19 @@ long child_mounts_do(struct child_job *job, const struct init_step *step);
 long child_command_start(struct child_job *job);
 long child_terminal_make(struct child_job *job);
 long child_terminal_take(const struct child_job *job);
+/* "/dev/pts/NUMBER", 20 bytes at most. */
+void child_terminal_path(char *path, unsigned number);
 /* Where there is no PID namespace: init is told of every orphan of the job; the command dies with init; init ends all of
  * them and returns when none is left. */
 long child_sweep_prepare(struct child_job *job);
 long child_sweep_die_with_init(const struct child_job *job);
 void child_sweep(struct child_job *job);
 /* The broker of a plan that has one: init prepares before it starts the command; the command loads its filter and gives;
- * init takes, and has the descriptor that questions come through; each call answers one. */
+ * init takes the descriptor that questions come through, and starts threads that answer them. */
 long child_broker_prepare(struct child_job *job);
-long child_broker_give(const struct child_job *job);
+long child_broker_give(struct child_job *job);
 long child_broker_take(struct child_job *job);
-void child_broker_serve(struct child_job *job, long listener);
+long child_broker_start(struct child_job *job, long listener);
 long child_send_descriptor(long socket, long fd);
 long child_receive_descriptor(long socket);
 /* Also for the parent. */

@@ -70,8 +70,7 @@ long child_terminal_make(struct child_job *job)
         return r < 0 ? r : 0;
 }
 
-/* "/dev/pts/NUMBER" */
-static void write_path(char *path, unsigned number)
+void child_terminal_path(char *path, unsigned number)
 {
         static const char directory[] = "/dev/pts/";
         char digits[12];
@@ -92,7 +91,7 @@ long child_terminal_take(const struct child_job *job)
         char path[32];
         long fd, r = 0;
 
-        write_path(path, (unsigned)job->terminal);
+        child_terminal_path(path, (unsigned)job->terminal);
         fd = RAW(SYS_openat, AT_FDCWD, path, O_RDWR | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
                 return fd;

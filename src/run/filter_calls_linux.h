@@ -132,8 +132,8 @@ static const struct entry entries[] = {
         { LAST_KNOWN + 1, ABSENT },
 };
 
-static const struct entry entries_among_others[] = {
-        /* a file's mode, owner, times and attributes */
+/* Where there is a broker: a file's mode, owner, times and attributes. */
+static const struct entry entries_of_attributes[] = {
         { SYS_fchmod, CHECK_CHMOD_1 },
         { SYS_fchmodat, CHECK_CHMOD_2 },
         { 452 /* fchmodat2 */, CHECK_CHMOD_2 },
@@ -150,6 +150,8 @@ static const struct entry entries_among_others[] = {
         { 466 /* removexattrat */, ABSENT },
         { 469 /* file_setattr */, ABSENT },
         { SYS_ioctl, CHECK_IOCTL_OF_FILES },
+        /* limits of init, which has threads then */
+        { SYS_prlimit64, CHECK_SELF },
 #ifdef SYS_chmod
         { SYS_chmod, CHECK_CHMOD_1 },
         { SYS_chown, ASK },
@@ -158,8 +160,11 @@ static const struct entry entries_among_others[] = {
         { SYS_utimes, ASK },
         { SYS_futimesat, ASK },
 #endif
+};
+
+/* Where there are no namespaces, too. */
+static const struct entry entries_among_others[] = {
         /* other processes */
-        { SYS_prlimit64, CHECK_SELF },
         { SYS_sched_setaffinity, CHECK_SELF },
         { SYS_sched_setparam, CHECK_SELF },
         { SYS_sched_setscheduler, CHECK_SELF },
@@ -182,8 +187,7 @@ static const struct entry entries_among_others[] = {
         { SYS_shmat, ABSENT },
 };
 
-/* Where something is protected in a writable tree, too: everything that makes, changes or removes a name. Opening is asked
- * about by its flags. */
+/* Where writes are asked about: everything that makes, changes or removes a name. Opening is asked about by its flags. */
 static const struct entry entries_of_names[] = {
         { SYS_mkdirat, ASK },   { SYS_mknodat, CHECK_CHMOD_2 },
         { SYS_symlinkat, ASK }, { SYS_linkat, ASK },
@@ -199,6 +203,7 @@ static const struct entry entries_of_names[] = {
 };
 
 #define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
+#define OF_ATTRIBUTES_COUNT (sizeof(entries_of_attributes) / sizeof(*entries_of_attributes))
 #define AMONG_OTHERS_COUNT (sizeof(entries_among_others) / sizeof(*entries_among_others))
 #define OF_NAMES_COUNT (sizeof(entries_of_names) / sizeof(*entries_of_names))
 

@@ -170,9 +170,22 @@ static void emit_fcntl(struct builder *builder)
                 emit_return(builder, SECCOMP_RET_USER_NOTIF);
 }
 
+/* Everything is asked about, but what opens a file neither to be read nor to be written. */
+static void emit_ask_open(struct builder *builder, unsigned flags_argument)
+{
+        emit_load(builder, flags_argument);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 5, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 0, 3);
+        emit_load(builder, flags_argument + 1);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 06000, 0, 1);
+        emit_refuse(builder);
+        emit_return(builder, SECCOMP_RET_USER_NOTIF);
+        emit_allow(builder);
+}
+
 /* Among others the broker lists directories for the command: one that holds something denied has no right of Landlock's to
  * be listed. Not those that are opened from another directory, on the way through a tree. */
-static void emit_open_among_others(struct builder *builder, unsigned flags_argument)
+static void emit_open_with_broker(struct builder *builder, unsigned flags_argument)
 {
         bool asks = builder->options->asks_writes, has_directory = flags_argument == 2;
 
@@ -180,7 +193,8 @@ static void emit_open_among_others(struct builder *builder, unsigned flags_argum
         emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 3, 0);
         emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 3, 0);
         emit(builder, BPF_JMP | BPF_JSET | BPF_K, asks ? O_WRONLY | O_RDWR | O_TRUNC : 0, 8, 0);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, has_directory ? 4 : 7, 0);
+        emit(builder, BPF_JMP | BPF_JSET | BPF_K, builder->options->is_among_others ? O_DIRECTORY : 0,
+             has_directory ? 4 : 7, 0);
         emit_allow(builder);
         /* It creates: */
         emit_load(builder, flags_argument + 1);
@@ -195,8 +209,12 @@ static void emit_open_among_others(struct builder *builder, unsigned flags_argum
 
 static void emit_open(struct builder *builder, unsigned flags_argument)
 {
-        if (builder->options->is_among_others) {
-                emit_open_among_others(builder, flags_argument);
+        if (builder->options->asks_reads) {
+                emit_ask_open(builder, flags_argument);
+                return;
+        }
+        if (builder->options->has_broker) {
+                emit_open_with_broker(builder, flags_argument);
                 return;
         }
         emit_load(builder, flags_argument);
@@ -443,6 +461,8 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
 
         for (size_t i = 0; i < ENTRY_COUNT; i++)
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
+        for (size_t i = 0; options->has_broker && i < OF_ATTRIBUTES_COUNT; i++)
+                verdicts[entries_of_attributes[i].number] = (unsigned char)entries_of_attributes[i].verdict;
         for (size_t i = 0; options->is_among_others && i < AMONG_OTHERS_COUNT; i++)
                 verdicts[entries_among_others[i].number] = (unsigned char)entries_among_others[i].verdict;
         for (size_t i = 0; options->asks_writes && i < OF_NAMES_COUNT; i++)
@@ -460,7 +480,9 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
 int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
 {
         struct builder builder;
-        struct range ranges[2 * (ENTRY_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT + HOMELESS_COUNT) + 3];
+        struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
+                                 HOMELESS_COUNT) +
+                            3];
         size_t count = make_ranges(ranges, options);
 
         /* Not all of it: the list of jumps is long. */

@@ -17,11 +17,12 @@ struct filter {
 struct filter_options {
         enum network_mode network;
         bool has_memory_files; /* no mount and no Landlock rule covers them, and they are started like any program */
-        bool counts_memory; /* by process: there must be none that belongs to no process */
-        /* There are no namespaces: the numbers of processes and queues are the host's. Then a broker, too, is asked before a
-         * file's mode, owner, times or attributes change, which no mount refuses. */
-        bool is_among_others;
-        bool asks_writes; /* beside that: about everything that makes, writes, moves or removes a file */
+        bool counts_memory;   /* by process: there must be none that belongs to no process */
+        bool is_among_others; /* there are no namespaces: the numbers of processes and queues are the host's */
+        /* There is a broker: it is asked before a file's mode, owner, times or attributes change; and */
+        bool has_broker;
+        bool asks_writes; /* about everything that makes, writes, moves or removes a file; */
+        bool asks_reads;  /* and about everything that is opened to be read */
 };
 
 /* Fails only if the program outgrows FILTER_MAX. */

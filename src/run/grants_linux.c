@@ -39,7 +39,7 @@ struct granter {
         const abatis_policy *policy;
         const abatis_host *host;
         struct resources *resources;
-        bool has_broker;
+        bool lists_directories; /* the broker does, and Landlock grants no right to */
 };
 
 /* Where the command finds what init put there, not the host's own. */
@@ -140,7 +140,7 @@ static int add_entries(struct granter *granter, const char *path, uint64_t acces
                 if (!r)
                         r = add_grant(granter, strings->items[strings->count - 1], access, err);
         }
-        if (!r && access & LL_READ_DIR && !granter->has_broker)
+        if (!r && access & LL_READ_DIR && !granter->lists_directories)
                 r = add_rule(granter, (struct child_rule){ access & LL_READ_DIR, path, false, NULL }, err);
         return r;
 }
@@ -189,7 +189,7 @@ static int add_grant(struct granter *granter, const char *path, uint64_t access,
 int grants_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                 struct resources *resources, abatis_error *err)
 {
-        struct granter granter = { plan, policy, host, resources, plan_has(plan, PLAN_BROKER) };
+        struct granter granter = { plan, policy, host, resources, plan_has(plan, PLAN_SWEEP) };
         struct ll_ruleset *ruleset = &resources->child.ruleset;
         int abi = host->landlock_abi;
 

@@ -238,9 +238,21 @@ static void explain_user_namespaces(int error, char *out, size_t size)
                         strerror(error));
 }
 
+/* Linux 5.9: what the broker has opened can be given to the caller. */
+static bool has_broker_calls(const abatis_host *host)
+{
+        char *end;
+        unsigned long major = strtoul(host->kernel, &end, 10);
+        unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+
+        return major > 5 || (major == 5 && minor >= 9);
+}
+
 static void find_broker(abatis_host *host, int error)
 {
-        if (error == EBUSY)
+        if (!has_broker_calls(host))
+                snprintf(host->broker_reason, sizeof(host->broker_reason), "that takes Linux 5.9");
+        else if (error == EBUSY)
                 snprintf(host->broker_reason, sizeof(host->broker_reason),
                          "a sandbox around this one has a broker, and the kernel lets no process have two");
         else if (error)
@@ -253,6 +265,12 @@ static void find_broker(abatis_host *host, int error)
         host->has_broker = !*host->broker_reason;
 }
 
+void host_probe_broker(abatis_host *host)
+{
+        /* Where somebody has set a filter before, it may have a listener. Else it can be had, if at all. */
+        find_broker(host, prctl(PR_GET_SECCOMP) == 2 ? try_in_child(attempt_broker, NULL) : 0);
+}
+
 void host_lose_namespaces(abatis_host *host, int error)
 {
         if (host->namespaces == NAMESPACES_ROOT)
@@ -262,8 +280,7 @@ void host_lose_namespaces(abatis_host *host, int error)
         else
                 explain_user_namespaces(error, host->namespaces_reason, sizeof(host->namespaces_reason));
         host->namespaces = NAMESPACES_NONE;
-        /* Where somebody has set a filter before, it may have a listener. Else it can be had, if at all. */
-        find_broker(host, prctl(PR_GET_SECCOMP) == 2 ? try_in_child(attempt_broker, NULL) : 0);
+        host_probe_broker(host);
 }
 
 static void probe_namespaces(abatis_host *host)
@@ -350,9 +367,11 @@ static void probe_broker(abatis_host *host)
 
         find_broker(host, try_in_child(attempt_broker, NULL));
         finding = add_finding(host, "broker", host->has_broker, false);
-        snprintf(finding->detail, sizeof(finding->detail), "%s",
-                 host->has_broker ? "seccomp notifications, for where there are no namespaces"
-                                  : host->broker_reason);
+        snprintf(
+                finding->detail, sizeof(finding->detail), "%s",
+                host->has_broker
+                        ? "seccomp notifications, for patterns, absent paths, and where there are no namespaces"
+                        : host->broker_reason);
 }
 
 void host_probe_limits(abatis_host *host)

@@ -585,8 +585,10 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                                                .has_memory_files = !policy->commands.count,
                                                .counts_memory =
                                                        plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
-                                               .is_among_others = plan_has(plan, PLAN_BROKER),
-                                               .asks_writes = plan_asks_writes(plan) };
+                                               .is_among_others = plan_has(plan, PLAN_SWEEP),
+                                               .has_broker = plan_has(plan, PLAN_BROKER),
+                                               .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
+                                               .asks_reads = plan_broker_asks(plan) & BROKER_READS };
         int r;
 
         if (!resources)

@@ -64,7 +64,8 @@ struct clone3_arguments {
 #define CLONE3_INTO_CGROUP 0x200000000ull
 
 /* Makes one of the clone calls; the child calls entry(argument) on its new stack and never returns. */
-static inline long raw_clone_call(long number, long a, long b, long c, void (*entry)(void *), void *argument)
+static inline long raw_clone_call(long number, long a, long b, long c, long child_tid, void (*entry)(void *),
+                                  void *argument)
 {
 #if defined(__aarch64__)
         register long x8 __asm__("x8") = number;
@@ -72,7 +73,7 @@ static inline long raw_clone_call(long number, long a, long b, long c, void (*en
         register long x1 __asm__("x1") = b;
         register long x2 __asm__("x2") = c;
         register long x3 __asm__("x3") = 0;
-        register long x4 __asm__("x4") = 0;
+        register long x4 __asm__("x4") = child_tid;
         register void (*function)(void *) __asm__("x9") = entry;
         register void *value __asm__("x10") = argument;
 
@@ -90,7 +91,7 @@ static inline long raw_clone_call(long number, long a, long b, long c, void (*en
                          : "memory", "cc");
         return x0;
 #elif defined(__x86_64__)
-        register long r10 __asm__("r10") = 0;
+        register long r10 __asm__("r10") = child_tid;
         register long r8 __asm__("r8") = 0;
         register void (*function)(void *) __asm__("r12") = entry;
         register void *value __asm__("r13") = argument;
@@ -115,14 +116,14 @@ static inline long raw_clone_call(long number, long a, long b, long c, void (*en
  * in memory; the older call then does the same, except that handlers of signals, which nobody sends, are kept. */
 static inline long raw_clone(struct clone3_arguments *arguments, void (*entry)(void *), void *argument)
 {
-        long pid = raw_clone_call(435, (long)arguments, sizeof(*arguments), 0, entry, argument);
+        long pid = raw_clone_call(435, (long)arguments, sizeof(*arguments), 0, 0, entry, argument);
 
         /* A cgroup can be given to the new call only. */
         if (pid != -ENOSYS || arguments->flags & CLONE3_INTO_CGROUP)
                 return pid;
         return raw_clone_call(SYS_clone, (long)((arguments->flags & UINT32_MAX) | arguments->exit_signal),
-                              (long)(arguments->stack + arguments->stack_size), (long)arguments->pidfd, entry,
-                              argument);
+                              (long)(arguments->stack + arguments->stack_size), (long)arguments->pidfd,
+                              (long)arguments->child_tid, entry, argument);
 }
 
 /* The same on every architecture since Linux 5.1. */

@@ -243,8 +243,10 @@ static void where_memory_is_counted_none_is_without_a_process(void **state)
 
 static void build_among_others(void)
 {
-        build_with((struct filter_options){
-                .network = NETWORK_DENY, .has_memory_files = true, .is_among_others = true });
+        build_with((struct filter_options){ .network = NETWORK_DENY,
+                                            .has_memory_files = true,
+                                            .is_among_others = true,
+                                            .has_broker = true });
 }
 
 /* Every call that changes what is known of a file is asked about or absent: the list is the kernel's, not ours. */
@@ -361,6 +363,7 @@ static void names_are_asked_about_on_request(void **state)
         const struct filter_options options = { .network = NETWORK_DENY,
                                                 .has_memory_files = true,
                                                 .is_among_others = true,
+                                                .has_broker = true,
                                                 .asks_writes = true };
 
         (void)state;
@@ -379,17 +382,54 @@ static void names_are_asked_about_on_request(void **state)
         assert_answer("ftruncate", 3, 1, 0, 0, ALLOWED);
 }
 
+static void everything_that_is_opened_is_asked_about_on_request(void **state)
+{
+        static const int opened[] = { O_RDONLY,           O_RDONLY | O_DIRECTORY, O_RDONLY | O_NOFOLLOW,
+                                      O_WRONLY,           O_RDWR | O_CREAT,       O_RDONLY | O_TRUNC,
+                                      O_RDWR | O_TMPFILE, O_RDONLY | O_NONBLOCK };
+        const struct filter_options options = { .network = NETWORK_ALLOW,
+                                                .has_memory_files = true,
+                                                .has_broker = true,
+                                                .asks_writes = true,
+                                                .asks_reads = true };
+
+        (void)state;
+        build_with(options);
+        for (size_t i = 0; i < sizeof(opened) / sizeof(*opened); i++) {
+                assert_answer("openat", 3, 1, (uint64_t)opened[i], 0600, ASKED);
+                assert_answer("openat", (uint64_t)(int64_t)AT_FDCWD, 1, (uint64_t)opened[i], 0, ASKED);
+                assert_answer("open", 1, (uint64_t)opened[i], 0600, 0, ASKED);
+        }
+        assert_answer("openat", 3, 1, O_PATH, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_RDWR | O_CREAT, 04755, REFUSED);
+        assert_answer("openat", 3, 1, O_RDWR | O_TMPFILE, 02755, REFUSED);
+        assert_answer("fchmod", 3, 0600, 0, 0, ASKED);
+        assert_answer("fchmod", 3, 04755, 0, 0, REFUSED);
+        assert_answer("unlinkat", 3, 1, 0, 0, ASKED);
+        assert_answer("ioctl", 3, 0x40086602 /* FS_IOC_SETFLAGS */, 0, 0, REFUSED);
+        assert_answer("ioctl", 3, 0x80086601 /* FS_IOC_GETFLAGS */, 0, 0, ALLOWED);
+        /* There are namespaces. */
+        assert_answer("sched_setaffinity", 3, 0, 0, 0, ALLOWED);
+        /* But a thread of init has a number, too. */
+        assert_answer("prlimit64", 3, 0, 0, 0, ASKED);
+        assert_answer("prlimit64", 0, 0, 0, 0, ALLOWED);
+        assert_answer("msgget", 3, 0, 0, 0, ALLOWED);
+}
+
 /* A jump reaches 255 instructions far, and what does not fit is refused at run time. */
 static void every_combination_fits(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-                for (int bits = 0; bits < 16; bits++)
+                for (int bits = 0; bits < 64; bits++)
                         build_with((struct filter_options){ .network = modes[i],
                                                             .has_memory_files = bits & 1,
                                                             .counts_memory = bits & 2,
-                                                            .is_among_others = bits & 12,
-                                                            .asks_writes = bits & 8 });
+                                                            .is_among_others = bits & 4,
+                                                            .has_broker = bits & (4 | 8 | 16 | 32),
+                                                            .asks_writes = bits & (16 | 32),
+                                                            .asks_reads = bits & 32 });
 }
 
 /* A name in the table that the oracle does not know anywhere is a slip of the pen, and would test nothing. */
@@ -758,6 +798,7 @@ int main(void)
                 cmocka_unit_test(among_others_queues_are_absent),
                 cmocka_unit_test(among_others_directories_are_asked_about),
                 cmocka_unit_test(names_are_asked_about_on_request),
+                cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
                 cmocka_unit_test(every_combination_fits),
                 cmocka_unit_test(every_number_gets_what_its_name_deserves),
                 cmocka_unit_test(arguments_do_not_change_a_verdict_that_is_not_about_them),

@@ -359,30 +359,60 @@ static size_t clause_named(const struct plan *plan, const char *key, const char 
         return 0;
 }
 
-static void a_pattern_is_refused_by_name_on_every_machine(void **state)
+static void a_pattern_is_held_by_asking(void **state)
 {
         static const char *const presets[] = { "dev", "tool", "strict" };
-        abatis_host hosts[] = { able, able, able };
+        abatis_host hosts[] = { able, able };
+        abatis_host brokerless = able;
 
         (void)state;
-        hosts[1].landlock_abi = 0;
-        hosts[2].namespaces = NAMESPACES_NONE;
+        snprintf(brokerless.broker_reason, sizeof(brokerless.broker_reason), "that takes Linux 5.9");
+        hosts[0].has_broker = true;
+        hosts[1].namespaces = NAMESPACES_NONE;
         for (size_t i = 0; i < 3; i++) {
-                assert_int_equal(compile_with(&able, presets[i], "limits.timeout", "1s"), 0);
-                assert_int_equal(compile_with(&able, presets[i], "filesystem.deny_glob", "**/.env"),
+                assert_int_equal(compile_with(&hosts[0], presets[i], "filesystem.deny_glob", "**/.env"), 0);
+                assert_int_equal(compile_with(&brokerless, presets[i], "filesystem.deny_glob", "**/.env"),
                                  ABATIS_E_UNENFORCEABLE);
-                assert_string_equal(check_text,
-                                    "filesystem.deny **/.env cannot be enforced: a pattern also "
-                                    "holds for files that appear later, and nothing on this machine "
-                                    "can enforce that yet");
+                assert_string_equal(
+                        check_text,
+                        "filesystem.deny **/.env cannot be enforced: a pattern holds for files that "
+                        "appear later, so a broker is needed, and that takes Linux 5.9");
         }
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 2; i++) {
                 abatis_policy *policy = policy_with_everything();
                 struct plan *plan = NULL;
 
                 assert_int_equal(backend_compile(policy, &hosts[i], true, &plan, NULL), 0);
-                assert_false(plan_is_held(plan, clause_named(plan, "filesystem.deny", "**/.env")));
-                assert_false(plan_is_held(plan, clause_named(plan, "filesystem.protect", "*.lock")));
+                assert_int_equal(plan_is_held(plan, clause_named(plan, "filesystem.deny", "**/.env")), !i);
+                assert_int_equal(plan_is_held(plan, clause_named(plan, "filesystem.protect", "*.lock")), !i);
+                plan_free(plan);
+                abatis_policy_free(policy);
+        }
+}
+
+/* Who only protects is not asked about what is read. */
+static void only_what_a_rule_needs_is_asked_about(void **state)
+{
+        static const struct {
+                const char *key, *path;
+                unsigned asks;
+        } rules[] = { { "filesystem.deny", "ws/later", BROKER_READS | BROKER_WRITES },
+                      { "filesystem.protect", "ws/later", BROKER_WRITES },
+                      { "filesystem.deny", "later", 0 },
+                      { "filesystem.deny", "ws/there", 0 } };
+        abatis_host host = able;
+
+        (void)state;
+        make_dir("ws/there");
+        host.has_broker = true;
+        for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+                abatis_policy *policy = new_policy("dev");
+                struct plan *plan = NULL;
+
+                set(policy, rules[i].key, at("%s", rules[i].path));
+                assert_int_equal(backend_compile(policy, &host, false, &plan, NULL), 0);
+                assert_int_equal(plan_broker_asks(plan), rules[i].asks);
+                assert_int_equal(plan_has(plan, PLAN_BROKER), rules[i].asks != 0);
                 plan_free(plan);
                 abatis_policy_free(policy);
         }
@@ -440,7 +470,7 @@ static void counting_processes_needs_a_user_namespace(void **state)
         assert_int_equal(compile_with(&root, "dev", "limits.open_files", "9"), 0);
 }
 
-static void a_denied_path_that_could_be_created_is_refused_by_name(void **state)
+static void a_denied_path_that_could_be_created_needs_a_broker(void **state)
 {
         (void)state;
         assert_int_equal(compile_with(&able, "dev", "filesystem.deny", at("ws/later")),
@@ -615,11 +645,12 @@ int main(void)
                 cmocka_unit_test(every_step_has_a_name),
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
                 POLICY_TEST(a_limit_of_a_tree_is_refused_where_nothing_holds_it),
-                POLICY_TEST(a_pattern_is_refused_by_name_on_every_machine),
+                POLICY_TEST(a_pattern_is_held_by_asking),
+                POLICY_TEST(only_what_a_rule_needs_is_asked_about),
                 POLICY_TEST(nothing_else_counts_on_a_pattern_that_is_not_enforced),
                 POLICY_TEST(a_pattern_is_printed_on_one_line),
                 POLICY_TEST(counting_processes_needs_a_user_namespace),
-                POLICY_TEST(a_denied_path_that_could_be_created_is_refused_by_name),
+                POLICY_TEST(a_denied_path_that_could_be_created_needs_a_broker),
                 POLICY_TEST(a_denied_path_behind_a_replaceable_link_is_refused_by_name),
                 POLICY_TEST(every_ancestor_of_a_hidden_path_below_a_writable_tree_is_pinned),
                 POLICY_TEST(what_was_compiled_can_be_printed_both_ways),

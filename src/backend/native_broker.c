@@ -1,0 +1,73 @@
+/* native_broker.c: rules that are held by asking the broker: those of paths that do not exist yet and of patterns, and, where
+ * there are no mounts, all that lie in writable trees. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "backend/native.h"
+
+static enum clause_kind clause_of(const struct rule *rule)
+{
+        return rule->kind == RULE_DENY ? CLAUSE_DENY : CLAUSE_PROTECT;
+}
+
+void native_ask(struct native *native, const struct rule *rule, const char *what)
+{
+        size_t index = (size_t)(rule - native->policy->rules);
+
+        if (!native->has_mounts && !host_is_bare(native->host)) {
+                native_miss_mounts(native, clause_of(rule), index);
+                return;
+        }
+        if (!native->host->has_broker) {
+                plan_miss(native->plan, clause_of(rule), index, "%s, so a broker is needed, and %s", what,
+                          native->host->broker_reason);
+                return;
+        }
+        native->is_asked[index] = true;
+        native->asks |= rule->kind == RULE_DENY ? BROKER_WRITES | BROKER_READS : BROKER_WRITES;
+}
+
+void native_ask_patterns(struct native *native)
+{
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                if (native->policy->rules[i].glob)
+                        native_ask(native, &native->policy->rules[i],
+                                   "a pattern holds for files that appear later");
+}
+
+bool native_asks_in(const struct native *native, const char *tree)
+{
+        for (size_t i = 0; i < native->policy->rule_count; i++) {
+                const struct rule *rule = &native->policy->rules[i];
+
+                if (native->is_asked[i] && (rule->glob ? glob_may_match_below(rule->glob, tree)
+                                                       : path_is_below(rule->facts.real, tree)))
+                        return true;
+        }
+        return false;
+}
+
+/* What is held by the name of a file is not held where the kernel is given the file by another way. */
+static void leave_visible(struct native *native)
+{
+        if (native->asks & BROKER_READS)
+                plan_leave_visible(
+                        native->plan,
+                        "what the broker denies: its size, times, owner, mode and attributes, what links in it point to; a program among it can be "
+                        "run, a socket connected to");
+}
+
+size_t native_add_broker(struct native *native)
+{
+        struct plan *plan = native->plan;
+        size_t step;
+
+        if (!native->asks && !host_is_bare(native->host))
+                return NO_STEP;
+        step = plan_step(plan, PLAN_BROKER, NULL, native->asks);
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                if (native->is_asked[i])
+                        plan_cover(plan, step, clause_of(&native->policy->rules[i]), i);
+        leave_visible(native);
+        return step;
+}
