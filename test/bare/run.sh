@@ -51,7 +51,8 @@ fresh() {
 }
 
 # Runs a command where there are no user namespaces. What it prints comes into TEXT.
-bare() { enter none "$@"; }
+MODE=none
+bare() { enter "$MODE" "$@"; }
 enter() { # none|user COMMAND...
         local code how=$1
         shift
@@ -480,9 +481,36 @@ run_all() { # UID NAME
         fi
 }
 
+# A container: the same commands, told by themselves that there are no namespaces to be had.
+test_container() { # UID NAME docker|masked
+        local MODE=$3 home=$T/world/home
+        ID=$1 AS=_as_$2_in_a_container_like_$3
+        # Who is root with all capabilities mounts his own /proc, masked or not, and has namespaces.
+        [[ $2$3 == rootmasked ]] || test_the_plan
+        says "a_command_runs$AS" hello sh -c 'echo hello'
+        test_git
+        fails "mode_of_a_file_outside_stays$AS" chmod 600 "$T/world/out/file"
+        fails "file_outside_is_not_written$AS" sh -c 'echo changed >"$1"' sh "$T/world/out/file"
+        fails "secrets_are_not_read$AS" cat "$home/.ssh/id"
+        [[ $2$3 == rootmasked ]] || test_own_tmp
+        if wants "pattern_is_held$AS"; then
+                fresh
+                echo secret-of-env >"$T/world/ws/.env"
+                ((EUID)) || chown -R "$ID:$ID" "$T/world"
+                bare "$T/bin/abatis" run --no-audit --deny-glob '**/.env' -- sh -c 'cat file && ! cat .env'
+                [[ $? == 0 && $TEXT == content* && $TEXT != *secret-of* ]] && ok "pattern_is_held$AS" ||
+                        not_ok "pattern_is_held$AS" "$TEXT"
+        fi
+}
+
 if ((EUID)); then
         run_all "$EUID" user
+        test_container "$EUID" user docker
 else
+        for how in docker masked; do
+                test_container "$ORDINARY_UID" user "$how"
+                test_container 0 root "$how"
+        done
         run_all "$ORDINARY_UID" user
         run_all 0 root
 fi
