@@ -147,6 +147,13 @@ static const char *const *hidden_places(const struct plan *plan, const abatis_po
         return plan_has(plan, PLAN_OWN_TMP) ? of_host : devices;
 }
 
+unsigned broker_threads(const struct plan *plan)
+{
+        if (!plan_has(plan, PLAN_BROKER))
+                return 0;
+        return plan_broker_asks(plan) ? 3 : 1;
+}
+
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
                 abatis_error *err)
 {
@@ -166,6 +173,7 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
             !broker->closed_globs || !broker->denied_globs || !broker->fixed_globs)
                 return error_memory(err);
         broker->asks = plan_broker_asks(plan);
+        broker->threads = broker_threads(plan);
         broker->is_among_others = plan_has(plan, PLAN_SWEEP);
         resources->child.broker = broker;
         return broker->asks ? check_names(policy, err) : 0;

@@ -6,6 +6,8 @@
 
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
                 abatis_error *err);
+/* How many threads answer; 0 where there is no broker. */
+unsigned broker_threads(const struct plan *plan);
 void broker_done(struct resources *resources);
 
 #endif

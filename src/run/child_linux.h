@@ -109,6 +109,7 @@ struct child_broker {
         const struct glob *const
                 *fixed_globs; /* those among them that a directory's new name could lead out of */
         unsigned asks;        /* enum broker_asks */
+        unsigned threads;     /* that answer */
         bool is_among_others; /* there are no namespaces: files and processes of the host are in view */
 };
 

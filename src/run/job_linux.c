@@ -20,7 +20,7 @@
 #include "base/program.h"
 #include "run/syscall_linux.h"
 
-enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024, BROKER_THREADS = 3 };
+enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
 
 static size_t list_size(const char *const *list, size_t *count)
 {
@@ -145,7 +145,7 @@ static int prepare_command(struct job *job, abatis_error *err)
                 return error_memory(err);
         job->child.slots = job->slots;
         if (job->context.resources->child.broker) {
-                job->child.broker_count = job->context.resources->child.broker->asks ? BROKER_THREADS : 1;
+                job->child.broker_count = (int)job->context.resources->child.broker->threads;
                 job->child.broker_rooms = malloc((size_t)job->child.broker_count * child_broker_room_size);
                 if (!job->child.broker_rooms)
                         return error_memory(err);

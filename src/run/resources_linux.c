@@ -383,8 +383,9 @@ static void set_limits(struct opener *opener)
                         set_limit(opener, RLIMIT_FSIZE, limits[limit], limits[limit]);
                         break;
                 case LIMIT_PROCESSES:
-                        /* Init lives in the same namespace and counts too. */
-                        set_limit(opener, RLIMIT_NPROC, limits[limit] + 1, limits[limit] + 1);
+                        /* Init lives in the same namespace and counts too, with its threads. */
+                        data = limits[limit] + 1 + broker_threads(opener->plan);
+                        set_limit(opener, RLIMIT_NPROC, data, data);
                         break;
                 case LIMIT_MEMORY:
                         /* It is of address space, of which stacks of threads are large and mostly unused: so it only

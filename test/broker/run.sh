@@ -339,6 +339,26 @@ raise SystemExit(b.execute(\"select count(*) from t\").fetchone()[0] - 1)"'
                 wait; [ -z "$(ls)" ]'
 }
 
+# Who answers is not counted as one of the command's processes.
+test_processes() {
+        local name=broker_takes_no_process_from_the_command$AS
+        [[ $MODE == user && $ID != 0 ]] && wants "$name" || return
+        fresh
+        inside --processes 5 --deny-glob '**/.env' -- python3 -B -c '
+import os, time
+count = 1
+try:
+    while count < 50:
+        if not os.fork():
+            time.sleep(1)
+            os._exit(0)
+        count += 1
+except OSError:
+    pass
+raise SystemExit(count - 5)'
+        check "$name" $? "$TEXT"
+}
+
 # The terminal is opened by its name, by whoever has it.
 test_terminal() {
         local name=terminal_is_opened_by_its_name$AS
@@ -473,6 +493,7 @@ run_all() { # UID NAME MODE
         test_races
         test_names
         test_work
+        test_processes
         test_terminal
         test_init
         test_callers_terminal
