@@ -216,6 +216,7 @@ static long open_existing(const struct request *request, long object, const char
 /* A link that leads nowhere is followed to where it would: the place becomes that. 1 if it did, 0 if it is no link. */
 static long follow(const struct request *request, struct place *place)
 {
+        bool had_slash = place->has_slash;
         long from = place->parent, length, r;
 
         length = RAW(SYS_readlinkat, from, place->name, request->room->path, PATH_MAX - 1);
@@ -225,6 +226,7 @@ static long follow(const struct request *request, struct place *place)
         place->parent = -1;
         place->has_slash = false;
         r = place_locate(request, AT_FDCWD, from, 0, place);
+        place->has_slash |= had_slash;
         RAW(SYS_close, from);
         return r < 0 ? r : 1;
 }
@@ -283,20 +285,34 @@ static long open_of_caller_instead(const struct request *request, const char *re
         return caller_open_from(request, AT_FDCWD, room->path, flags);
 }
 
-static const char *last_name(const char *path)
+/* The last component, and its length; slashes behind it do not count. */
+static const char *last_name(const char *path, size_t *length)
 {
-        const char *name = path;
+        size_t end = 0, start;
 
-        for (; *path; path++)
-                if (*path == '/' && path[1])
-                        name = path + 1;
-        return name;
+        while (path[end])
+                end++;
+        while (end && path[end - 1] == '/')
+                end--;
+        for (start = end; start && path[start - 1] != '/';)
+                start--;
+        *length = end - start;
+        return path + start;
 }
 
 /* What the path ends with is not what was found, but leads there. */
 static bool ends_with_link(const struct request *request, const char *real)
 {
-        return request->follows && !text_is_same(last_name(request->room->path), last_name(real));
+        size_t length, found;
+        const char *name = last_name(request->room->path, &length), *last = last_name(real, &found);
+
+        /* Dots are no links. */
+        if (!request->follows || !length || (length <= 2 && name[0] == '.' && name[length - 1] == '.'))
+                return false;
+        for (size_t i = 0; i < length && length == found; i++)
+                if (name[i] != last[i])
+                        return true;
+        return length != found;
 }
 
 /* A link of a name that is denied is not followed, whatever it leads to. */
