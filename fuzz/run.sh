@@ -30,7 +30,7 @@ build() { # NAME COMPILER ARGUMENT...
         "$compiler" -std=gnu11 -O1 -g -Wall -Wextra "${processor[@]}" -Iinclude -Isrc \
                 -o "$scratch/$name" "fuzz/fuzz_$name.c" \
                 src/policy/document*.c src/policy/{foreign,keys,layer,lines}.c \
-                src/base/{error,executable,suggest,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
+                src/base/{character,error,executable,suggest,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
 }
 
 replay() { # NAME...
