@@ -16,14 +16,15 @@
 
 #define KIND(kind) (1u << (kind))
 
-/* A list that ends with NULL: `others`, unless that is NULL, and the rules of these kinds. Absent paths are among them: they may
- * appear. */
+static const char *const none[] = { NULL };
+
+/* A list that ends with NULL: `others`, and the rules of these kinds. Absent paths are among them: they may appear. */
 static const char **list_paths(const abatis_policy *policy, unsigned kinds, const char *const *others)
 {
         const char **list;
         size_t count = 0;
 
-        while (others && others[count])
+        while (others[count])
                 count++;
         list = calloc(policy->rule_count + count + 1, sizeof(*list));
         for (size_t i = 0; list && i < count; i++)
@@ -130,7 +131,7 @@ static const char *const *own_places(const struct plan *plan)
         static const char *const with_tmp[] = { "/tmp", "/dev/shm", "/dev/pts", NULL };
 
         if (plan_has(plan, PLAN_SWEEP))
-                return NULL;
+                return none;
         return plan_has(plan, PLAN_PRIVATE_TMP) ? with_tmp : with_tmp + 1;
 }
 
@@ -141,7 +142,7 @@ static const char *const *hidden_places(const struct plan *plan, const abatis_po
         static const char *const devices[] = { "/dev", NULL };
 
         if (!plan_has(plan, PLAN_SWEEP))
-                return NULL;
+                return none;
         if (!policy->reads_all)
                 return all;
         return plan_has(plan, PLAN_OWN_TMP) ? of_host : devices;
@@ -162,10 +163,10 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         struct child_broker *broker = &resources->broker;
 
         broker->open = list_paths(policy, KIND(RULE_WRITE), own_places(plan));
-        broker->closed = list_paths(policy, closed, NULL);
+        broker->closed = list_paths(policy, closed, none);
         broker->hidden = list_paths(policy, 0, hidden_places(plan, policy));
-        broker->shown = list_paths(policy, granted, NULL);
-        broker->denied = list_paths(policy, KIND(RULE_DENY), NULL);
+        broker->shown = list_paths(policy, granted, none);
+        broker->denied = list_paths(policy, KIND(RULE_DENY), none);
         broker->closed_globs = list_globs(policy, closed, false);
         broker->denied_globs = list_globs(policy, KIND(RULE_DENY), false);
         broker->fixed_globs = list_globs(policy, closed, true);
