@@ -61,7 +61,7 @@ own() { ((EUID)) || chown -Rh "$ID:$ID" "$T/world"; }
 fresh() {
         chmod -R u+rwx "$T/world" 2>/dev/null
         rm -rf "$T/world"
-        mkdir -p "$T"/world/{ws/work,home,out}
+        mkdir -p "$T"/world/{ws/room,home,out}
         echo content >"$T/world/ws/file"
         own
 }
@@ -78,7 +78,7 @@ plant() { # DIRECTORY NAME CONTENT
 # Runs a command in this mode's world, outside any sandbox; what it prints comes into TEXT.
 outside() {
         local code
-        TEXT=$(cd "$T/world/ws/work" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
+        TEXT=$(cd "$T/world/ws/room" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
                 timeout -s KILL 100 "$T/bin/enter" "$ID" "$MODE" /usr/bin/env "$@" 2>&1 </dev/null)
         code=$?
         return "$code"
@@ -139,13 +139,13 @@ test_reach() {
 later() { # ACTION TEMPLATE FLAG...
         local action=$1 template=$2 out=$T/later.out job
         shift 2
-        (cd "$T/world/ws/work" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' timeout -s KILL 100 "$T/bin/enter" "$ID" \
+        (cd "$T/world/ws/room" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' timeout -s KILL 100 "$T/bin/enter" "$ID" \
                 "$MODE" /usr/bin/env "$T/bin/abatis" run --no-audit --workspace "$T/world/ws" "$@" -- \
                 sh -c ': >started; exec python3 -B "$@"' sh "$T/bin/reach.py" "$template" secret-of-mine \
                 "$T/world/ws/go") >"$out" 2>&1 </dev/null &
         job=$!
         for _ in {1..500}; do
-                [[ -e $T/world/ws/work/started ]] && break
+                [[ -e $T/world/ws/room/started ]] && break
                 sleep 0.01
         done
         "$action"
@@ -192,7 +192,7 @@ test_making() {
         local name=what_is_denied_or_protected_is_not_made$AS
         wants "$name" || return
         fresh
-        inside --deny-glob '**/.env' --deny "$T/world/ws/work/absent" --protect "$T/world/ws/work/later/kept" -- sh -c '
+        inside --deny-glob '**/.env' --deny "$T/world/ws/room/absent" --protect "$T/world/ws/room/later/kept" -- sh -c '
                 for name in .env absent later/kept; do
                         mkdir -p later
                         (: >"$name") && exit 3
@@ -213,7 +213,7 @@ test_making() {
                 echo done'
         check "$name" $? "$TEXT"
         name=nothing_is_left_in_the_tree$AS
-        [[ $(find "$T/world/ws" | sort | tr '\n' ' ') == "$T/world/ws $T/world/ws/file $T/world/ws/work $T/world/ws/work/later " ]]
+        [[ $(find "$T/world/ws" | sort | tr '\n' ' ') == "$T/world/ws $T/world/ws/file $T/world/ws/room $T/world/ws/room/later " ]]
         check "$name" $? "$(find "$T/world/ws")"
 }
 
@@ -248,11 +248,11 @@ test_races() {
         name=open_is_not_swapped_by_parent$AS
         wants "$name" || return
         fresh
-        mkdir "$ws/work/left" "$ws/work/right"
-        printf a >"$ws/work/left/name"
-        printf d >"$ws/work/right/name"
+        mkdir "$ws/room/left" "$ws/room/right"
+        printf a >"$ws/room/left/name"
+        printf d >"$ws/room/right/name"
         own
-        inside --deny-glob "$ws/work/right/*" -- "$T/bin/race" parent x x "$ROUNDS"
+        inside --deny-glob "$ws/room/right/*" -- "$T/bin/race" parent x x "$ROUNDS"
         check "$name" $? "$TEXT"
 }
 
@@ -261,12 +261,12 @@ test_names() {
         local name=names_are_made_the_same_by_asking$AS expected
         wants "$name" || return
         fresh
-        mkdir "$T/world/ws/work/play"
+        mkdir "$T/world/ws/room/play"
         own
         inside -- python3 -B "$T/bin/names.py"
         expected=$TEXT
         fresh
-        mkdir "$T/world/ws/work/play"
+        mkdir "$T/world/ws/room/play"
         own
         inside --deny-glob '**/nobody-has-this' -- python3 -B "$T/bin/names.py"
         if [[ $TEXT == "$expected" && $(wc -l <<<"$TEXT") -gt 120 ]]; then

@@ -1,0 +1,199 @@
+/* test_filter_broker.c: about which calls the filter asks the broker, and which it refuses beside. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "answers.h"
+#include "scratch.h"
+
+static void build_among_others(void)
+{
+        build_with((struct filter_options){ .network = NETWORK_DENY,
+                                            .has_memory_files = true,
+                                            .is_among_others = true,
+                                            .has_broker = true });
+}
+
+/* Every call that changes what is known of a file is asked about or absent: the list is the kernel's, not ours. */
+static void among_others_changes_of_files_are_asked_about(void **state)
+{
+        static const char *const asked[] = { "chown",        "lchown",      "fchown",    "fchownat",
+                                             "utime",        "utimes",      "futimesat", "utimensat",
+                                             "setxattr",     "lsetxattr",   "fsetxattr", "removexattr",
+                                             "chmod",        "fchmod",      "fchmodat",  "fchmodat2",
+                                             "lremovexattr", "fremovexattr" };
+        static const uint32_t absent[] = { 463 /* setxattrat */, 466 /* removexattrat */,
+                                           469 /* file_setattr */ };
+
+        (void)state;
+        build_among_others();
+        for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
+                assert_answer(asked[i], 3, 0600, 0600, 0, ASKED);
+        for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++)
+                assert_int_equal(ask_number(NATIVE, absent[i], 1, 2, 3, 4), MISSING);
+        assert_answer_whatever_is_above("fchmod", 3, 04755, 0, REFUSED);
+        assert_answer_whatever_is_above("fchmodat", 3, 0, 02755, REFUSED);
+        assert_answer_whatever_is_above("fchmodat2", 3, 0, 06755, REFUSED);
+        assert_answer_whatever_is_above("mknodat", 3, 0, S_IFREG | 0644, ALLOWED);
+}
+
+static void among_others_file_systems_are_only_asked(void **state)
+{
+        static const uint32_t refused[] = {
+                0x40086602 /* FS_IOC_SETFLAGS */,      0x401c5820 /* FS_IOC_FSSETXATTR */,
+                0x40087602 /* FS_IOC_SETVERSION */,    0x5000940f /* a snapshot of btrfs */,
+                0x40806685 /* FS_IOC_ENABLE_VERITY */, TIOCSTI
+        };
+        static const uint32_t allowed[] = { 0x80086601 /* FS_IOC_GETFLAGS */,
+                                            0xc020660b /* FS_IOC_FIEMAP */,
+                                            0x40049409 /* FICLONE */,
+                                            TIOCGWINSZ,
+                                            FIONREAD,
+                                            TCGETS };
+
+        (void)state;
+        build_among_others();
+        for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+                assert_answer_whatever_is_above("ioctl", 3, refused[i], 0, REFUSED);
+        for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
+                assert_answer_whatever_is_above("ioctl", 3, allowed[i], 0, ALLOWED);
+}
+
+static void among_others_only_oneself_is_scheduled(void **state)
+{
+        static const char *const of_threads[] = { "prlimit64", "sched_setaffinity", "sched_setparam",
+                                                  "sched_setscheduler", "sched_setattr" };
+
+        (void)state;
+        build_among_others();
+        for (size_t i = 0; i < sizeof(of_threads) / sizeof(*of_threads); i++) {
+                assert_answer(of_threads[i], 0, 1, 2, 3, ALLOWED);
+                assert_answer_whatever_is_above(of_threads[i], 1234, 1, 2, ASKED);
+        }
+        assert_answer_whatever_is_above("setpriority", 0, 0, 5, ALLOWED);
+        assert_answer_whatever_is_above("setpriority", 1, 0, 5, ALLOWED);
+        assert_answer_whatever_is_above("setpriority", 2 /* every process of the user */, 0, 5, ASKED);
+        assert_answer_whatever_is_above("setpriority", 0, 1234, 5, ASKED);
+        assert_answer_whatever_is_above("ioprio_set", 2, 0, 5, ALLOWED);
+        assert_answer_whatever_is_above("ioprio_set", 3, 0, 5, ASKED);
+        assert_answer_whatever_is_above("fcntl", 3, F_SETOWN, 1234, ASKED);
+        assert_answer_whatever_is_above("fcntl", 3, F_SETOWN_EX, 0, REFUSED);
+        assert_answer_whatever_is_above("fcntl", 3, 1024 /* F_SETLEASE */, 0, REFUSED);
+        assert_answer_whatever_is_above("fcntl", 3, F_SETFL, 0, ALLOWED);
+}
+
+static void among_others_queues_are_absent(void **state)
+{
+        static const char *const names[] = { "shmget",     "shmat",   "shmctl",   "semget", "semop",
+                                             "semtimedop", "semctl",  "msgget",   "msgsnd", "msgrcv",
+                                             "msgctl",     "mq_open", "mq_unlink" };
+
+        (void)state;
+        build_among_others();
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+                assert_answer(names[i], 1, 2, 3, 4, MISSING);
+}
+
+/* Only those that are named from the working directory or the root: the rest of a tree is walked without questions. */
+static void among_others_directories_are_asked_about(void **state)
+{
+        const uint64_t here = (uint64_t)(int64_t)AT_FDCWD;
+
+        (void)state;
+        build_among_others();
+        assert_answer("openat", here, 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, ASKED);
+        assert_answer("openat", here & UINT32_MAX, 1, O_RDONLY | O_DIRECTORY, 0, ASKED);
+        assert_answer("openat", 3, 1, O_RDONLY | O_DIRECTORY, 0, ALLOWED);
+        assert_answer("openat", here, 1, O_PATH | O_DIRECTORY, 0, ALLOWED);
+        assert_answer("openat", here, 1, O_RDONLY, 0, ALLOWED);
+        assert_answer("openat", here, 1, O_WRONLY | O_CREAT, 0644, ALLOWED);
+        assert_answer("openat", here, 1, O_WRONLY | O_CREAT, 04755, REFUSED);
+        assert_answer("openat", here, 1, O_RDWR | O_TMPFILE, 0600, ALLOWED);
+        assert_answer("openat", here, 1, O_RDWR | O_TMPFILE, 02700, REFUSED);
+        assert_answer("open", 1, O_RDONLY | O_DIRECTORY, 0, 0, ASKED);
+        assert_answer("open", 1, O_PATH | O_DIRECTORY, 0, 0, ALLOWED);
+        assert_answer("open", 1, O_RDONLY, 0, 0, ALLOWED);
+        assert_answer("open", 1, O_WRONLY | O_CREAT, 04755, 0, REFUSED);
+}
+
+static void names_are_asked_about_on_request(void **state)
+{
+        static const char *const asked[] = { "mkdirat", "mkdir",     "symlinkat", "symlink", "linkat",
+                                             "link",    "unlinkat",  "unlink",    "rmdir",   "renameat",
+                                             "rename",  "renameat2", "truncate",  "umask",   "mknodat",
+                                             "mknod",   "creat" };
+        static const int writes[] = { O_WRONLY,           O_RDWR,
+                                      O_RDONLY | O_TRUNC, O_WRONLY | O_CREAT | O_EXCL,
+                                      O_RDWR | O_TMPFILE, O_WRONLY | O_APPEND | O_CLOEXEC };
+        const struct filter_options options = { .network = NETWORK_DENY,
+                                                .has_memory_files = true,
+                                                .is_among_others = true,
+                                                .has_broker = true,
+                                                .asks_writes = true };
+
+        (void)state;
+        build_with(options);
+        for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
+                assert_answer(asked[i], 3, 0600, 0600, 0, ASKED);
+        for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++) {
+                assert_answer("openat", 3, 1, (uint64_t)writes[i], 0600, ASKED);
+                assert_answer("open", 1, (uint64_t)writes[i], 0600, 0, ASKED);
+        }
+        assert_answer("openat", 3, 1, O_WRONLY | O_CREAT, 04755, REFUSED);
+        assert_answer("openat", 3, 1, O_RDONLY | O_CLOEXEC, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_PATH | O_WRONLY, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_RDONLY | O_DIRECTORY, 0, ALLOWED);
+        assert_answer("mknodat", 3, 1, S_IFREG | 04755, 0, REFUSED);
+        assert_answer("ftruncate", 3, 1, 0, 0, ALLOWED);
+}
+
+static void everything_that_is_opened_is_asked_about_on_request(void **state)
+{
+        static const int opened[] = { O_RDONLY,           O_RDONLY | O_DIRECTORY, O_RDONLY | O_NOFOLLOW,
+                                      O_WRONLY,           O_RDWR | O_CREAT,       O_RDONLY | O_TRUNC,
+                                      O_RDWR | O_TMPFILE, O_RDONLY | O_NONBLOCK };
+        const struct filter_options options = { .network = NETWORK_ALLOW,
+                                                .has_memory_files = true,
+                                                .has_broker = true,
+                                                .asks_writes = true,
+                                                .asks_reads = true };
+
+        (void)state;
+        build_with(options);
+        for (size_t i = 0; i < sizeof(opened) / sizeof(*opened); i++) {
+                assert_answer("openat", 3, 1, (uint64_t)opened[i], 0600, ASKED);
+                assert_answer("openat", (uint64_t)(int64_t)AT_FDCWD, 1, (uint64_t)opened[i], 0, ASKED);
+                assert_answer("open", 1, (uint64_t)opened[i], 0600, 0, ASKED);
+        }
+        assert_answer("openat", 3, 1, O_PATH, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, ALLOWED);
+        assert_answer("openat", 3, 1, O_RDWR | O_CREAT, 04755, REFUSED);
+        assert_answer("openat", 3, 1, O_RDWR | O_TMPFILE, 02755, REFUSED);
+        assert_answer("fchmod", 3, 0600, 0, 0, ASKED);
+        assert_answer("fchmod", 3, 04755, 0, 0, REFUSED);
+        assert_answer("unlinkat", 3, 1, 0, 0, ASKED);
+        assert_answer("ioctl", 3, 0x40086602 /* FS_IOC_SETFLAGS */, 0, 0, REFUSED);
+        assert_answer("ioctl", 3, 0x80086601 /* FS_IOC_GETFLAGS */, 0, 0, ALLOWED);
+        /* There are namespaces. */
+        assert_answer("sched_setaffinity", 3, 0, 0, 0, ALLOWED);
+        /* But a thread of init has a number, too. */
+        assert_answer("prlimit64", 3, 0, 0, 0, ASKED);
+        assert_answer("prlimit64", 0, 0, 0, 0, ALLOWED);
+        assert_answer("msgget", 3, 0, 0, 0, ALLOWED);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(among_others_changes_of_files_are_asked_about),
+                cmocka_unit_test(among_others_file_systems_are_only_asked),
+                cmocka_unit_test(among_others_only_oneself_is_scheduled),
+                cmocka_unit_test(among_others_queues_are_absent),
+                cmocka_unit_test(among_others_directories_are_asked_about),
+                cmocka_unit_test(names_are_asked_about_on_request),
+                cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
+        };
+
+        return cmocka_run_group_tests_name("filter_broker", tests, NULL, NULL);
+}
