@@ -68,13 +68,6 @@ static void add_hole(struct native *native, const struct rule *rule)
                           link);
                 return;
         }
-        /* Landlock judges who opens a file, not who connects to it. */
-        if (is_deny && native->policy->network != NETWORK_DENY) {
-                plan_miss(native->plan, CLAUSE_DENY, index,
-                          "with unix sockets allowed, one that lies there could be connected to, and %s",
-                          native->host->namespaces_reason);
-                return;
-        }
         if (!is_in_writable_tree(native, real)) {
                 if (is_deny)
                         avoid(native, real);
@@ -139,11 +132,22 @@ void native_cover_bare(struct native *native, size_t landlock, size_t seccomp, s
                         plan_cover(plan, landlock, CLAUSE_PROTECT, i);
 }
 
+static bool is_in_denied(const struct native *native, const char *path)
+{
+        for (size_t i = 0; i < native->count; i++)
+                if (native->sorted[i]->kind == RULE_DENY &&
+                    path_is_below(path, native->sorted[i]->facts.real))
+                        return true;
+        return false;
+}
+
+/* In a container /dev/ptmx is mostly a link to the last. */
 void native_grant_bare_devices(struct native *native)
 {
         static const char *const nodes[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-                                             "/dev/urandom", "/dev/tty",  "/dev/ptmx" };
+                                             "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts/ptmx" };
 
         for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
-                plan_grant(native->plan, nodes[i], GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
+                if (!is_in_denied(native, nodes[i]))
+                        plan_grant(native->plan, nodes[i], GRANT_READ | GRANT_WRITE | GRANT_DEVICE, false);
 }

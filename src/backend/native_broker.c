@@ -5,6 +5,10 @@
 
 #include "backend/native.h"
 
+static const char no_descriptors[] =
+        "with unix sockets allowed, one that lies there could be connected to; the broker would make connections, but "
+        "pidfd_getfd is refused, by a container's seccomp profile or a sandbox around this one";
+
 static enum clause_kind clause_of(const struct rule *rule)
 {
         return rule->kind == RULE_DENY ? CLAUSE_DENY : CLAUSE_PROTECT;
@@ -54,7 +58,37 @@ static void leave_visible(struct native *native)
                 plan_leave_visible(
                         native->plan,
                         "what the broker denies: its size, times, owner, mode and attributes, what links in it point to; a program among it can be "
-                        "run, a socket connected to");
+                        "run");
+}
+
+static bool is_about_connections(const struct native *native, size_t index)
+{
+        const struct rule *rule = &native->policy->rules[index];
+
+        return rule->kind == RULE_DENY && (host_is_bare(native->host) || native->is_asked[index]);
+}
+
+/* Landlock judges who opens a file, not who connects to it. Only a mount keeps a unix socket from that: where none is on what
+ * is denied, or on /tmp, the broker makes the connections. */
+static void ask_connections(struct native *native)
+{
+        bool has_tmp = host_is_bare(native->host) && native->policy->has_private_tmp, is_needed = has_tmp;
+
+        if (native->policy->network != NETWORK_UNIX_ONLY && native->policy->network != NETWORK_ALLOW)
+                return;
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                is_needed |= is_about_connections(native, i);
+        if (!is_needed)
+                return;
+        if (native->host->has_descriptors) {
+                native->asks |= BROKER_CONNECTS;
+                return;
+        }
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                if (is_about_connections(native, i))
+                        plan_miss(native->plan, CLAUSE_DENY, i, "%s", no_descriptors);
+        if (has_tmp)
+                plan_miss(native->plan, CLAUSE_TMP, PLAN_NO_INDEX, "%s", no_descriptors);
 }
 
 size_t native_add_broker(struct native *native)
@@ -64,10 +98,14 @@ size_t native_add_broker(struct native *native)
 
         if (!native->asks && !host_is_bare(native->host))
                 return NO_STEP;
+        ask_connections(native);
         step = plan_step(plan, PLAN_BROKER, NULL, native->asks);
         for (size_t i = 0; i < native->policy->rule_count; i++)
-                if (native->is_asked[i])
+                if (native->is_asked[i] ||
+                    (native->asks & BROKER_CONNECTS && is_about_connections(native, i)))
                         plan_cover(plan, step, clause_of(&native->policy->rules[i]), i);
+        if (native->asks & BROKER_CONNECTS && host_is_bare(native->host))
+                plan_cover(plan, step, CLAUSE_TMP, PLAN_NO_INDEX);
         leave_visible(native);
         return step;
 }

@@ -15,18 +15,36 @@ static void hold(struct native *native, enum plan_op op, enum limit limit)
         plan_cover(native->plan, plan_step(native->plan, op, path, limit), CLAUSE_LIMIT, limit);
 }
 
-/* The supervisor finds the tree in the /proc of the job's own namespace. */
+/* Why the supervisor cannot count, or NULL. It finds the tree in the /proc of the job's own namespace, or among all
+ * processes in the host's. */
+static const char *why_uncounted(const struct native *native, enum limit limit)
+{
+        const abatis_host *host = native->host;
+
+        if (native->has_mounts)
+                return NULL;
+        if (host->namespaces != NAMESPACES_NONE)
+                return "the processes of a tree can be counted from Linux 5.12 on";
+        if (!host_is_bare(host))
+                return host->namespaces_reason;
+        if (*host->hidden_reason)
+                return host->hidden_reason;
+        /* The private /tmp is a directory there. */
+        if (limit == LIMIT_MEMORY && native->policy->has_private_tmp && host->is_tmp_memory)
+                return "files in the command's own directory in /tmp, a tmpfs here, would be memory of no process; fix: "
+                       "a cgroup that is delegated, a /tmp on a disk, or filesystem.write without ${tmp}";
+        return NULL;
+}
+
 static bool count(struct native *native, enum limit limit)
 {
-        if (native->has_mounts) {
+        const char *why = why_uncounted(native, limit);
+
+        if (why)
+                plan_miss(native->plan, CLAUSE_LIMIT, limit, "%s", why);
+        else
                 hold(native, PLAN_COUNT, limit);
-                return true;
-        }
-        plan_miss(native->plan, CLAUSE_LIMIT, limit, "%s",
-                  native->host->namespaces == NAMESPACES_NONE
-                          ? native->host->namespaces_reason
-                          : "the processes of a tree can be counted from Linux 5.12 on");
-        return false;
+        return !why;
 }
 
 static void limit_processes(struct native *native)

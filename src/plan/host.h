@@ -43,9 +43,14 @@ struct abatis_host {
         /* Looked for where there are no namespaces, where a policy needs it, or by the full probe. */
         bool has_broker; /* a supervisor can be asked about system calls, and see what they are about */
         char broker_reason[256]; /* why not, and the fix */
+        bool has_descriptors;    /* it can have a caller's sockets, too: pidfd_getfd */
         /* What limits of a whole tree can stand on: looked for only where a policy has one, or by the full probe. */
         struct host_cgroup cgroup;
         bool has_io_accounting; /* the kernel counts what each process writes */
+        /* Looked for where there are no namespaces, or by the full probe. */
+        char hidden_reason
+                [256];      /* why a process could hide from us in /proc, and the fix; "" when it could not */
+        bool is_tmp_memory; /* /tmp is a tmpfs: what lies in it belongs to no process */
         unsigned finding_count;
         struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };

@@ -89,6 +89,8 @@ enum plan_op {
 enum broker_asks {
         BROKER_WRITES = 1, /* everything that makes, opens to write, moves or removes a file */
         BROKER_READS = 2,  /* every file that is opened to be read, and every directory to be listed */
+        BROKER_CONNECTS =
+                4, /* every connection: a unix socket is a file, and nothing else judges who connects to it */
 };
 
 struct step {

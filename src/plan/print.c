@@ -68,7 +68,8 @@ static const struct limit_text {
         [LIMIT_PROCESSES] = { .rlimit = "RLIMIT_NPROC of the user namespace", .cgroup = "cgroup pids.max" },
         [LIMIT_MEMORY] = { .rlimit = "RLIMIT_DATA of each process (twice the limit, 1 GiB more at least)",
                            .cgroup = "cgroup memory.max",
-                           .count = "tree counted every 20 to 100 ms (what is mapped, private tmpfs)" },
+                           .count =
+                                   "tree counted every 20 to 100 ms (what is mapped; the private tmpfs, if there is one)" },
         [LIMIT_CPU] = { .rlimit = "RLIMIT_CPU of each process (whole seconds)",
                         .cgroup = "cgroup cpu.stat, read at least every 100 ms",
                         .count = "tree counted every 20 to 100 ms (10 ms ticks of each process)" },

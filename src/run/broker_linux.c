@@ -97,13 +97,15 @@ static const char *find_blind_tree(const abatis_policy *policy)
         return NULL;
 }
 
-static int check_names(const abatis_policy *policy, abatis_error *err)
+static int check_names(const abatis_policy *policy, unsigned asks, abatis_error *err)
 {
+        const bool has_protect = asks & BROKER_WRITES; /* who connects may write to what is protected */
+
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
                 const char *kind = rule->kind == RULE_DENY ? "deny" : "protect", *blind = NULL;
 
-                if (rule->kind != RULE_DENY && rule->kind != RULE_PROTECT)
+                if (rule->kind != RULE_DENY && !(rule->kind == RULE_PROTECT && has_protect))
                         continue;
                 if (!rule->glob && strlen(rule->facts.real) >= PATH_MAX)
                         return error_set(
@@ -177,7 +179,11 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         broker->threads = broker_threads(plan);
         broker->is_among_others = plan_has(plan, PLAN_SWEEP);
         resources->child.broker = broker;
-        return broker->asks ? check_names(policy, err) : 0;
+        broker->has_unix_only = policy->network == NETWORK_UNIX_ONLY;
+        /* The scope that the command's own domain has is not the broker's, who connects in its place. */
+        broker->needs_scope =
+                broker->asks & BROKER_CONNECTS && resources->host->landlock_abi >= LANDLOCK_WITH_SCOPES;
+        return broker->asks ? check_names(policy, broker->asks, err) : 0;
 }
 
 void broker_done(struct resources *resources)

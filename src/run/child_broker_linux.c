@@ -182,15 +182,10 @@ static long list(const struct request *request, long object)
                            flags);
 }
 
-static long open_directory(struct request *request, bool has_directory)
+static long open_directory(const struct request *request, uint64_t flags)
 {
-        uint64_t flags = request->args[has_directory ? 2 : 1];
         long object, r;
 
-        request->directory = has_directory ? (int)request->args[0] : AT_FDCWD;
-        request->path = request->args[has_directory ? 1 : 0];
-        request->has_path = true;
-        request->follows = !(flags & O_NOFOLLOW);
         if ((flags & O_ACCMODE) != O_RDONLY)
                 return -EISDIR;
         object = caller_open_object(request);
@@ -252,10 +247,19 @@ static long judge_target(const struct request *request, uint64_t number, bool *g
         return *goes_on ? 0 : -ESRCH;
 }
 
-/* Else only directories are asked about. */
-static bool opens_files(const struct request *request, uint64_t flags)
+static long open_by_flags(struct request *request, bool has_directory)
 {
-        return request->job->plan->broker->asks & BROKER_READS || broker_is_write(flags);
+        const uint64_t *args = request->args + has_directory;
+        const uint64_t flags = args[1];
+
+        request->directory = has_directory ? (int)request->args[0] : AT_FDCWD;
+        if (request->job->plan->broker->asks & BROKER_READS || broker_is_write(flags))
+                return broker_open(request, request->directory, args[0], flags, args[2]);
+        /* Else only directories are asked about. */
+        request->path = args[0];
+        request->has_path = true;
+        request->follows = !(flags & O_NOFOLLOW);
+        return open_directory(request, flags);
 }
 
 static long serve(struct request *request, bool *goes_on)
@@ -286,16 +290,10 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_fremovexattr:
                 return act_on_descriptor(request, remove_attribute);
         case SYS_openat:
-                if (opens_files(request, request->args[2]))
-                        return broker_open(request, (int)request->args[0], request->args[1], request->args[2],
-                                           request->args[3]);
-                return open_directory(request, true);
+                return open_by_flags(request, true);
 #ifdef SYS_chmod
         case SYS_open:
-                if (opens_files(request, request->args[1]))
-                        return broker_open(request, AT_FDCWD, request->args[0], request->args[1],
-                                           request->args[2]);
-                return open_directory(request, false);
+                return open_by_flags(request, false);
         case SYS_chmod:
                 return act_on_path(request, true, change_mode);
         case SYS_chown:
@@ -314,15 +312,23 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_sched_setscheduler:
         case SYS_sched_setattr:
                 return judge_target(request, request->args[0], goes_on);
-        case SYS_fcntl: /* F_SETOWN; 0 is nobody */
-                *goes_on = !(int)request->args[2];
+        case SYS_flock: /* locks of an open file: it was seen to that nobody else has it open */
+                *goes_on = true;
+                return 0;
+        case SYS_fcntl:
+                /* The same; or F_SETOWN, and 0 is nobody. */
+                *goes_on = (unsigned)request->args[1] != F_SETOWN || !(int)request->args[2];
                 return *goes_on ? 0 : judge_target(request, request->args[2], goes_on);
+        case SYS_ioctl:
+                return pty_serve_peer(request, goes_on);
         case SYS_setpriority:
                 return request->args[0] == THE_THREAD ? judge_target(request, request->args[1], goes_on)
                                                       : -EPERM;
         case SYS_ioprio_set:
                 return request->args[0] == THE_IO_THREAD ? judge_target(request, request->args[1], goes_on)
                                                          : -EPERM;
+        case SYS_connect:
+                return broker_connect(request);
         case SYS_umask:
                 request->job->has_umasks = true;
                 *goes_on = true;
@@ -342,18 +348,20 @@ static void clear(volatile uint64_t *words, size_t count)
 /* Where a directory is and what may be made in it must be one question. What is only read is judged by where it is found. */
 static bool changes_names(const struct request *request)
 {
+        if (request->call == SYS_connect)
+                return false;
         if (request->call == SYS_openat)
                 return broker_is_write(request->args[2]);
 #ifdef SYS_open
         if (request->call == SYS_open)
                 return broker_is_write(request->args[1]);
 #endif
-        return true;
+        return request->call != SYS_ioctl;
 }
 
 enum { FREE, TAKEN, AWAITED };
 
-static void take_lock(int *lock)
+void broker_take_lock(int *lock)
 {
         int seen = FREE;
 
@@ -363,7 +371,7 @@ static void take_lock(int *lock)
                 RAW(SYS_futex, lock, FUTEX_WAIT, AWAITED, 0, 0, 0);
 }
 
-static void leave_lock(int *lock)
+void broker_leave_lock(int *lock)
 {
         if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == AWAITED)
                 RAW(SYS_futex, lock, FUTEX_WAKE, 1, 0, 0, 0);
@@ -386,6 +394,16 @@ void broker_send(long listener, uint64_t id, long result)
         send_response(listener, id, result, 0);
 }
 
+/* Not before there is a question: what the kernel makes in /proc for it has to go when the thread ends, and that can take
+ * longer than the command. */
+static long find_own_descriptors(struct child_broker_room *room)
+{
+        if (room->descriptors < 0)
+                room->descriptors = (int)RAW(SYS_openat, AT_FDCWD, "/proc/thread-self/fd",
+                                             O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return room->descriptors;
+}
+
 /* Receives one question and answers it. */
 static long answer(struct child_broker_room *room)
 {
@@ -404,12 +422,16 @@ static long answer(struct child_broker_room *room)
         for (int i = 0; i < 6; i++)
                 request.args[i] = received.notif.data.args[i];
         is_alone = changes_names(&request);
-        if (is_alone)
-                take_lock(&room->job->names_lock);
+        if (is_alone) {
+                broker_settle(&request);
+                broker_take_lock(&room->job->names_lock);
+        }
+        r = find_own_descriptors(room);
         /* One that init cannot see has no number here. */
-        r = request.thread > 0 ? serve(&request, &goes_on) : -EPERM;
+        if (r >= 0)
+                r = request.thread > 0 ? serve(&request, &goes_on) : -EPERM;
         if (is_alone)
-                leave_lock(&room->job->names_lock);
+                broker_leave_lock(&room->job->names_lock);
         if (r != BROKER_HAS_ANSWERED)
                 send_response(room->listener, request.id, goes_on ? 0 : r,
                               goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0);
@@ -461,11 +483,11 @@ static long drop_capabilities(const struct child_job *job)
 static long take_from_command(struct child_job *job)
 {
         int number = child_wait(job, &job->listener, 0, true);
-        long process = RAW(434 /* pidfd_open */, job->command, 0), r;
+        long process = RAW(SYS_pidfd_open, job->command, 0), r;
 
         if (process < 0)
                 return process;
-        r = RAW(438 /* pidfd_getfd */, process, number, 0);
+        r = RAW(SYS_pidfd_getfd, process, number, 0);
         RAW(SYS_close, process);
         return r;
 }
@@ -525,9 +547,9 @@ static void run_thread(void *argument)
         room->caller = 0;
         for (int i = 0; i < WAITERS; i++)
                 room->waiters[i].is_taken = 0;
-        if (r >= 0)
-                r = RAW(SYS_openat, AT_FDCWD, "/proc/thread-self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        room->descriptors = (int)r;
+        room->descriptors = -1;
+        for (int i = 0; i < CONNECTORS; i++)
+                __atomic_store_n(&room->is_connecting[i], 0, __ATOMIC_RELAXED);
         /* Without an answer the kernel says ENOSYS, and nobody gets anything. */
         if (r >= 0)
                 while (answer(room) >= 0 || !is_over(room->listener))
@@ -550,6 +572,7 @@ long child_broker_start(struct child_job *job, long listener)
 
                 room->job = job;
                 room->listener = listener;
+                room->hold = FREE;
                 r = raw_clone(&arguments, run_thread, room);
         }
         return r < 0 ? r : 0;

@@ -13,6 +13,8 @@ enum {
         ATTRIBUTE_SIZE = 65536, /* the kernel takes no more */
         WAITERS = 8,
         WAITER_STACK_SIZE = 8192,
+        CONNECTORS = 64,
+        ADDRESS_SIZE = 128, /* the kernel takes no more */
 };
 
 /* A thread that opens a named pipe and waits until somebody opens its other end. */
@@ -24,12 +26,33 @@ struct waiter {
         uint64_t id, flags;
 };
 
+/* Of a socket, with room behind it. */
+struct address {
+        char bytes[ADDRESS_SIZE] __attribute__((aligned(8)));
+        int length;
+};
+
+/* A thread that connects a socket and waits until it is connected. */
+struct connector {
+        char stack[WAITER_STACK_SIZE] __attribute__((aligned(16)));
+        struct address address;
+        long listener, socket;
+        int thread;   /* of the caller */
+        int domain;   /* of the socket */
+        int is_alone; /* a futex: set when nobody else here has the socket any more */
+        uint64_t id;
+};
+
 /* What one of the broker's threads has. */
 struct child_broker_room {
         struct waiter waiters[WAITERS];
+        struct connector connectors[CONNECTORS + 1];
+        int is_connecting
+                [CONNECTORS]; /* futexes of the connectors, as waiter.is_taken: apart, as pages that are touched cost */
         char stack[CHILD_STACK_SIZE] __attribute__((aligned(16)));
         struct child_job *job;
         long listener;
+        int hold;        /* a lock: taken while it has open what its caller has already */
         int descriptors; /* descriptor of its own /proc/thread-self/fd */
         int caller,
                 caller_directory; /* the thread that asked last, or 0, and a descriptor of its /proc/THREAD */
@@ -51,8 +74,10 @@ struct request {
         long directory;   /* as the caller has it: a descriptor or AT_FDCWD */
         uint64_t path;    /* in the caller's memory */
         bool has_path;    /* else the descriptor itself is meant */
+        bool is_read;     /* the path is in the room already */
         bool follows;     /* a link at the path's end */
         bool takes_empty; /* an empty path means the descriptor, too */
+        bool has_own_pty; /* what was found is a terminal that the job has made */
 };
 
 /* "/proc/THREAD/KIND" or, with a number that is not negative, "/proc/THREAD/KIND/NUMBER". Thread 0 is the
@@ -76,6 +101,9 @@ bool caller_is_process(const struct request *request, long process);
 bool caller_is_init(long process);
 /* Whether it is of a file system of processes. */
 bool caller_is_in_proc(long fd);
+/* /proc/THREAD/status: its beginning, and a number in it behind this key, which begins with a newline and ends with a tab. */
+long status_read(int thread, char *text, size_t size);
+bool status_find(const char *text, long length, const char *key, unsigned base, uint64_t *out);
 /* It is still waiting for the answer, so its number was its own all the time. */
 bool caller_is_waiting(const struct request *request);
 /* Where the kernel says that something lies: true of the object, whatever way led to it. NULL if it does not say. In the
@@ -87,6 +115,8 @@ bool broker_may_write(const struct request *request, const char *real);
 bool broker_is_denied(const struct request *request, const char *real);
 bool broker_may_read(const struct request *request, const char *real);
 bool broker_may_open_to_write(const struct request *request, const char *real);
+/* One of the few that every command has, or a terminal of the job's. */
+bool broker_is_own_device(const struct request *request, const char *real);
 /* Its mode, owner, times and attributes. */
 bool broker_may_change(const struct request *request, const char *real);
 /* Whether something that may not be written lies there or below. */
@@ -128,7 +158,7 @@ long place_check_move(const struct request *request, const struct place *from, c
 enum { ALL_MODES = 01777 }; /* without those that act for another user or group */
 unsigned caller_umask(const struct request *request);
 
-/* child_opens_linux.c, child_names_linux.c. Each returns 0, a negative errno, or that the caller has its answer and goes on already. */
+/* child_opens_linux.c, child_names_linux.c, child_connect_linux.c. Each returns 0, a negative errno, or that the caller has its answer and goes on already. */
 enum { BROKER_HAS_ANSWERED = 1 };
 /* In place of a descriptor: another thread will give it. */
 enum { BROKER_WILL_ANSWER = INT_MAX };
@@ -136,10 +166,26 @@ enum { BROKER_WILL_ANSWER = INT_MAX };
 void broker_send(long listener, uint64_t id, long result);
 /* Gives the caller the descriptor, or the errno that stands for it, and closes it here. */
 long broker_give(const struct request *request, long fd, uint64_t flags);
+/* Until nothing is open here any more that callers have got. */
+void broker_settle(const struct request *request);
+/* A lock that is 0 at first. */
+void broker_take_lock(int *lock);
+void broker_leave_lock(int *lock);
 bool broker_is_write(uint64_t flags);
 /* What an O_PATH descriptor of our own is of. */
 long broker_reopen(const struct request *request, long object, uint64_t flags, uint64_t mode);
+/* Opens what the request is about (O_PATH); *real is where it lies, or NULL. */
+long broker_find(const struct request *request, const char **real);
 long broker_open(struct request *request, long directory, uint64_t path, uint64_t flags, uint64_t mode);
 long broker_serve_name(struct request *request);
+long broker_connect(struct request *request);
+
+/* child_pty_linux.c: terminals that the job has made, where all of the host's are in view. */
+/* Whether the caller, or an ancestor of it in the job, has the other end of this terminal (O_PATH). */
+bool pty_is_own(const struct request *request, long object);
+/* The terminal that controls the caller: a descriptor or a negative errno. */
+long pty_open_controlling(const struct request *request, uint64_t flags);
+/* ioctl(TIOCGPTPEER) */
+long pty_serve_peer(struct request *request, bool *goes_on);
 
 #endif

@@ -158,6 +158,42 @@ bool caller_is_waiting(const struct request *request)
         return !RAW(SYS_ioctl, request->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &request->id);
 }
 
+long status_read(int thread, char *text, size_t size)
+{
+        char path[PROC_PATH_SIZE];
+        long fd, length;
+
+        caller_proc_path(path, thread, "status", -1);
+        fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+        length = fd < 0 ? fd : RAW(SYS_read, fd, text, size);
+        if (fd >= 0)
+                RAW(SYS_close, fd);
+        return length;
+}
+
+static unsigned digit_of(char digit)
+{
+        return digit >= '0' && digit <= '9'   ? (unsigned)(digit - '0')
+               : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
+                                              : UINT_MAX;
+}
+
+bool status_find(const char *text, long length, const char *key, unsigned base, uint64_t *out)
+{
+        for (long at = 0; at < length; at++) {
+                long end = at;
+
+                while (end < length && text[end] == key[end - at] && key[end - at])
+                        end++;
+                if (key[end - at])
+                        continue;
+                for (*out = 0; end < length && digit_of(text[end]) < base; end++)
+                        *out = base * *out + digit_of(text[end]);
+                return true;
+        }
+        return false;
+}
+
 /* ---- what it is about ----------------------------------------------------------------------------------- */
 
 static const char *skip(const char *text, const char *start)
@@ -396,7 +432,7 @@ long caller_open_object(const struct request *request)
 
         if (!request->has_path)
                 return caller_open_descriptor(request, request->directory);
-        r = caller_read_text(request, request->path, path, PATH_MAX, -ENAMETOOLONG);
+        r = request->is_read ? 0 : caller_read_text(request, request->path, path, PATH_MAX, -ENAMETOOLONG);
         if (r < 0)
                 return r;
         if (!*path)

@@ -38,7 +38,7 @@ static long open_again(long given, const char *path)
         struct stat wanted, found;
 
         if (fd < 0)
-                return 0; /* not in view: nothing but this descriptor leads there */
+                return 0; /* not in view */
         if (!RAW(SYS_fstat, given, &wanted) && !RAW(SYS_fstat, fd, &found) && is_same_file(&wanted, &found)) {
                 RAW(SYS_lseek, fd, RAW(SYS_lseek, given, 0, SEEK_CUR), SEEK_SET);
                 RAW(SYS_fcntl, fd, F_SETFL, RAW(SYS_fcntl, given, F_GETFL) & ~O_ACCMODE);
@@ -53,8 +53,8 @@ static long reopen_stdio(const struct child_job *job)
         long r = 0;
 
         for (int i = 0; i < 3 && !r; i++)
-                if (job->reopen[i])
-                        r = open_again(i, job->reopen[i]);
+                if (job->files[i])
+                        r = open_again(i, job->files[i]);
         return r;
 }
 
@@ -421,11 +421,27 @@ static bool depend_on_init(struct child_job *job)
         return r >= 0;
 }
 
+/* Before init changes anything: what lies where the private /tmp will be has no path afterwards. The mounts are the sandbox's own
+ * already, and what is opened here leads through them when they are read-only. */
+static bool take_files(struct child_job *job)
+{
+        long r = 0;
+
+        for (int i = 0; i < 3 && !r && job->ground->has_mounts; i++)
+                if (job->files[i])
+                        r = open_again(job->stdio[i], job->files[i]);
+        if (r < 0 && child_claim_report(job)) {
+                job->failed_plan_op = job->ground->plan_op;
+                job->failed_errno = (int)-r;
+        }
+        return r >= 0;
+}
+
 static bool lay_ground(struct child_job *job)
 {
         const struct child_ground *ground = job->ground;
-        bool is_laid =
-                depend_on_init(job) && child_do_init_steps(job, ground->init_steps, ground->init_count);
+        bool is_laid = depend_on_init(job) &&
+                       child_do_init_steps(job, ground->init_steps, ground->init_count) && take_files(job);
 
         child_set(&job->ground_phase, is_laid ? PHASE_READY : PHASE_FAILED);
         return is_laid && do_steps(job, ground->command_steps, ground->command_count);

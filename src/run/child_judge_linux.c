@@ -133,12 +133,13 @@ static bool is_own_terminal(const struct request *request, const char *real)
         return !*real && number == (unsigned)request->job->terminal;
 }
 
-static bool is_own_device(const struct request *request, const char *real)
+bool broker_is_own_device(const struct request *request, const char *real)
 {
-        static const char *const devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-                                               "/dev/urandom", "/dev/tty",  "/dev/ptmx", 0 };
+        static const char *const devices[] = { "/dev/null",   "/dev/zero",     "/dev/full",
+                                               "/dev/random", "/dev/urandom",  "/dev/tty",
+                                               "/dev/ptmx",   "/dev/pts/ptmx", 0 };
 
-        return is_in_one_of(real, devices) || is_own_terminal(request, real);
+        return is_in_one_of(real, devices) || is_own_terminal(request, real) || request->has_own_pty;
 }
 
 bool broker_may_open_to_write(const struct request *request, const char *real)
@@ -148,7 +149,7 @@ bool broker_may_open_to_write(const struct request *request, const char *real)
         if (has_no_place(real))
                 return true;
         return *real == '/' && (broker_may_write(request, real) ||
-                                (is_own_device(request, real) &&
+                                (broker_is_own_device(request, real) &&
                                  !is_listed(request, real, broker->closed, broker->closed_globs)));
 }
 
@@ -207,6 +208,6 @@ bool broker_may_read(const struct request *request, const char *real)
         if (*real != '/' || broker_is_denied(request, real) || !may_look_into(request, real))
                 return false;
         return is_in_own_tmp(request, real) || is_in_one_of(real, broker->shown) ||
-               is_own_device(request, real) || !is_in_one_of(real, broker->hidden) ||
+               broker_is_own_device(request, real) || !is_in_one_of(real, broker->hidden) ||
                text_is_same(real, "/dev"); /* its list */
 }

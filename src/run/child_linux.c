@@ -320,6 +320,8 @@ static long set_up(struct child_job *job)
 
         if (!job->ground->namespaces && signals >= 0)
                 signals = child_broker_prepare(job);
+        if (job->ground->has_scope && signals >= 0)
+                signals = child_broker_scope();
 
         /* While it lays the ground, here or on another processor, the parent makes the plan. */
         child_set(&job->phase, PHASE_SETUP);

@@ -63,7 +63,7 @@ enum command_op {
         COMMAND_WAIT, /* until init is done */
         COMMAND_LANDLOCK,
         COMMAND_CHDIR,
-        COMMAND_REOPEN,      /* what is read-only among 0, 1 and 2, through mounts of its own */
+        COMMAND_REOPEN,      /* files among 0, 1 and 2, through the mounts that they are seen in */
         COMMAND_LIMIT,       /* resource and value; none for the command's own preparation */
         COMMAND_SIGNAL_MASK, /* nothing blocked */
         COMMAND_EXEC,
@@ -94,6 +94,7 @@ struct child_ground {
         unsigned plan_op;    /* of the namespaces, for the report */
         unsigned terminal_op;
         bool has_mounts;
+        bool has_scope; /* init and the command are in a domain of Landlock's that abstract sockets are not left from */
 };
 
 /* What the broker decides by: paths as the kernel prints them, in lists that end with NULL. */
@@ -111,6 +112,8 @@ struct child_broker {
         unsigned asks;        /* enum broker_asks */
         unsigned threads;     /* that answer */
         bool is_among_others; /* there are no namespaces: files and processes of the host are in view */
+        bool has_unix_only;   /* no other socket is connected */
+        bool needs_scope;     /* as child_ground.has_scope */
 };
 
 /* Prepared once for a sandbox, read-only afterwards. */
@@ -144,12 +147,13 @@ enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 /* One launch. Init and the command share the parent's memory and write their reports here. */
 struct child_job {
         const struct child_ground *ground;
+        const char
+                *files[3]; /* borrowed: where a file among stdio lies that was opened to be read, or NULL */
         /* Known when is_planned says so. */
         const struct child_plan *plan;
         const char *program, *cwd, *fallback_cwd; /* borrowed */
         const char *const *argv, *const *envp;    /* borrowed, NULL-terminated */
-        const char *reopen[3]; /* borrowed: where a read-only file among stdio lies, or NULL */
-        int *slots;            /* detached mounts, by slot */
+        int *slots;                               /* detached mounts, by slot */
 
         int stdio[3];
         int host_pidfd;      /* readable when the host process is gone */
@@ -222,6 +226,8 @@ long child_broker_prepare(struct child_job *job);
 long child_broker_give(struct child_job *job);
 long child_broker_take(struct child_job *job);
 long child_broker_start(struct child_job *job, long listener);
+/* Before the command is started: see child_connect_linux.c. */
+long child_broker_scope(void);
 long child_send_descriptor(long socket, long fd);
 long child_receive_descriptor(long socket);
 /* Also for the parent. */

@@ -20,6 +20,8 @@ enum {
         TRIES_MAX = 50,
 };
 
+/* ---- handing it over ------------------------------------------------------------------------------------ */
+
 /* It is closed here before the caller goes on: what it closes must be closed, for a lock, a pipe's other end, or an exec. */
 static long give(long listener, uint64_t id, long fd, uint64_t flags)
 {
@@ -42,6 +44,37 @@ long broker_give(const struct request *request, long fd, uint64_t flags)
 {
         return fd == BROKER_WILL_ANSWER ? BROKER_HAS_ANSWERED
                                         : give(request->listener, request->id, fd, flags);
+}
+
+/* The caller goes on with it while it is closed here: that takes half as long. For files and directories that are only read
+ * it makes a difference only to who locks them, or removes them where that looks who has them open (NFS): these calls come
+ * here, too, and wait until it is closed. */
+static long give_at_once(const struct request *request, long fd, uint64_t flags)
+{
+        struct seccomp_notif_addfd given = { .id = request->id,
+                                             .flags = SECCOMP_ADDFD_FLAG_SEND,
+                                             .srcfd = (unsigned)fd,
+                                             .newfd_flags = flags & O_CLOEXEC };
+        long r;
+
+        broker_take_lock(&request->room->hold);
+        r = RAW(SYS_ioctl, request->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given);
+        if (r != -EINVAL)
+                RAW(SYS_close, fd);
+        broker_leave_lock(&request->room->hold);
+        if (r == -EINVAL) /* before Linux 5.14 */
+                return give(request->listener, request->id, fd, flags);
+        return r < 0 ? r : BROKER_HAS_ANSWERED;
+}
+
+void broker_settle(const struct request *request)
+{
+        for (int i = 0; i < request->job->broker_count; i++) {
+                int *hold = &request->job->broker_rooms[i].hold;
+
+                broker_take_lock(hold);
+                broker_leave_lock(hold);
+        }
 }
 
 /* ---- named pipes ---------------------------------------------------------------------------------------- */
@@ -174,8 +207,37 @@ static bool is_other_proc(long object, const char *real, const struct stat *stat
                !text_is_same(real, "/proc");
 }
 
+/* What the caller has open itself may come from other mounts, where the path that the kernel prints leads to something else. Its
+ * own path is what it was found by, so only the words for its descriptors can lead to it. */
+static bool is_found_by_its_path(const struct request *request, const char *real, const struct stat *status)
+{
+        const char *path = request->room->path;
+        struct stat found;
+        long fd;
+        bool is_same;
+
+        if (!text_begins_with(path, "/proc/") && !text_begins_with(path, "/dev/"))
+                return true;
+        fd = caller_open_from(request, AT_FDCWD, real, O_NOFOLLOW);
+        if (fd < 0)
+                return false;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        is_same = !RAW(SYS_fstat, fd, &found) && found.st_dev == status->st_dev &&
+                  found.st_ino == status->st_ino;
+        RAW(SYS_close, fd);
+        return is_same;
+}
+
+/* Landlock, which the broker is not in, would keep the command from most of what a device can do. */
+static bool is_closed_device(const struct request *request, const char *real, const struct stat *status)
+{
+        return request->job->plan->broker->is_among_others &&
+               (S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode)) && !broker_is_own_device(request, real);
+}
+
+/* *is_quiet: nobody else notices that it is open. */
 static long open_existing(const struct request *request, long object, const char *real, uint64_t flags,
-                          uint64_t mode)
+                          uint64_t mode, bool *is_quiet)
 {
         const bool only_reads = (flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC);
         long directory = request->room->descriptors;
@@ -193,19 +255,22 @@ static long open_existing(const struct request *request, long object, const char
         if (S_ISDIR(status.st_mode) && flags & O_CREAT)
                 return flags & O_DIRECTORY ? -EINVAL : -EISDIR;
         /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
-        if (is_other_proc(object, real, &status))
+        if (is_other_proc(object, real, &status) || is_closed_device(request, real, &status))
+                return -EACCES;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
+        if (!only_reads && S_ISREG(status.st_mode) && *real == '/' &&
+            !is_found_by_its_path(request, real, &status))
                 return -EACCES;
         if (!(only_reads ? broker_may_read(request, real) : broker_may_open_to_write(request, real)))
                 return -EACCES;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
+        *is_quiet = only_reads && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
         flags = (flags & ~(uint64_t)(O_CREAT | O_NOFOLLOW)) | O_CLOEXEC | O_NOCTTY;
         broker_descriptor_name(name, object);
         /* The terminal of whoever opens it: init's is the caller's of abatis, if it has one. */
         /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
-        if (S_ISCHR(status.st_mode) && status.st_rdev == makedev(5, 0)) {
-                if (!request->job->has_terminal)
-                        return -ENXIO;
-                child_terminal_path(name, (unsigned)request->job->terminal);
-        }
+        if (S_ISCHR(status.st_mode) && status.st_rdev == makedev(5, 0))
+                return pty_open_controlling(request, flags);
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (S_ISFIFO(status.st_mode))
                 return open_pipe(request, object, flags);
@@ -326,8 +391,7 @@ static bool is_denied_link(const struct request *request)
         return real && *real == '/' && broker_is_denied(request, real);
 }
 
-/* *real is where it lies, or NULL. */
-static long open_object(const struct request *request, const char **real)
+long broker_find(const struct request *request, const char **real)
 {
         long object = caller_open_object(request), other;
         const char *rest;
@@ -353,6 +417,7 @@ long broker_open(struct request *request, long directory, uint64_t path, uint64_
         const bool must_be_new = (flags & O_CREAT) && (flags & O_EXCL);
         const char *real;
         long object, fd = -EEXIST;
+        bool is_quiet = false;
 
         request->directory = directory;
         request->path = path;
@@ -360,9 +425,12 @@ long broker_open(struct request *request, long directory, uint64_t path, uint64_
         request->follows = !(flags & O_NOFOLLOW) && !must_be_new;
         /* What was not there a moment ago may have been made meanwhile, and then it is opened. */
         for (int tries = 0; tries < TRIES_MAX && fd == -EEXIST; tries++) {
-                object = open_object(request, &real);
+                object = broker_find(request, &real);
+                request->has_own_pty = object >= 0 && real && text_begins_with(real, "/dev/pts/") &&
+                                       request->job->plan->broker->is_among_others &&
+                                       pty_is_own(request, object);
                 if (object >= 0) {
-                        fd = open_existing(request, object, real, flags, mode);
+                        fd = open_existing(request, object, real, flags, mode, &is_quiet);
                         RAW(SYS_close, object);
                 } else {
                         fd = object == -ENOENT && flags & O_CREAT ? open_new(request, flags, mode) : object;
@@ -370,5 +438,5 @@ long broker_open(struct request *request, long directory, uint64_t path, uint64_
                 if (must_be_new)
                         break;
         }
-        return broker_give(request, fd, flags);
+        return fd >= 0 && is_quiet ? give_at_once(request, fd, flags) : broker_give(request, fd, flags);
 }

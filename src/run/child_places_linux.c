@@ -160,28 +160,12 @@ long place_check_move(const struct request *request, const struct place *from, c
 /* As long as nobody in the job has changed his, everybody has the one that the command was started with. */
 unsigned caller_umask(const struct request *request)
 {
-        static const char key[] = "\nUmask:\t";
-        char path[PROC_PATH_SIZE], *text = request->room->value;
-        long fd, length;
-        unsigned mask = 0;
+        char *text = request->room->value;
+        uint64_t mask;
 
         if (!request->job->has_umasks)
                 return (unsigned)request->job->umask;
-        caller_proc_path(path, request->thread, "status", -1);
-        fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-        length = fd < 0 ? fd : RAW(SYS_read, fd, text, 512);
-        if (fd >= 0)
-                RAW(SYS_close, fd);
-        for (long at = 0; at + 12 < length; at++) {
-                size_t same = 0;
-
-                while (key[same] && text[at + (long)same] == key[same])
-                        same++;
-                if (key[same])
-                        continue;
-                for (at += (long)same; at < length && text[at] >= '0' && text[at] <= '7'; at++)
-                        mask = 8 * mask + (unsigned)(text[at] - '0');
-                return mask;
-        }
-        return NOBODY_ELSE;
+        return status_find(text, status_read(request->thread, text, 512), "\nUmask:\t", 8, &mask)
+                       ? (unsigned)mask
+                       : NOBODY_ELSE;
 }

@@ -13,10 +13,12 @@ enum verdict {
         ALLOW,
         REFUSE,      /* EPERM */
         ABSENT,      /* ENOSYS: programs have a way around */
+        ASK,         /* the broker */
         CHECK_CLONE, /* no new namespaces */
         CHECK_UNSHARE,
-        CHECK_IOCTL, /* no input pushed into a terminal */
-        CHECK_FCNTL, /* no lease: whoever opens such a file waits for the holder, 45 s by default */
+        CHECK_IOCTL,          /* no input pushed into a terminal */
+        CHECK_IOCTL_OF_FILES, /* likewise, and no change of a file that was opened to be read */
+        CHECK_FCNTL, /* no signals for input, and no lease: whoever opens such a file waits for the holder, 45 s by default */
         CHECK_SOCKET,
         CHECK_SOCKETPAIR,
         CHECK_TARGET, /* not init */
@@ -24,14 +26,13 @@ enum verdict {
         CHECK_MODE_2,
         CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
         CHECK_OPEN_2,
-        ASK,           /* the broker */
         CHECK_CHMOD_1, /* as CHECK_MODE_1, then the broker */
         CHECK_CHMOD_2,
         CHECK_SELF,           /* this thread; about another the broker is asked */
         CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
         CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
-        CHECK_IOCTL_OF_FILES, /* as CHECK_IOCTL, and no change of a file that was opened to be read */
         VERDICT_COUNT,
+        FIRST_CHECK = CHECK_CLONE,
 };
 
 struct entry {
@@ -150,6 +151,8 @@ static const struct entry entries_of_attributes[] = {
         { 466 /* removexattrat */, ABSENT },
         { 469 /* file_setattr */, ABSENT },
         { SYS_ioctl, CHECK_IOCTL_OF_FILES },
+        /* the broker knows nothing of a domain within */
+        { 444 /* landlock_create_ruleset */, ABSENT },
         /* limits of init, which has threads then */
         { SYS_prlimit64, CHECK_SELF },
 #ifdef SYS_chmod
@@ -202,9 +205,21 @@ static const struct entry entries_of_names[] = {
 #endif
 };
 
+/* Where reads are asked about: locks that belong to an open file, which the broker may still have open. */
+static const struct entry entries_of_locks[] = {
+        { SYS_flock, ASK },
+};
+
+/* Where connections are asked about. Only datagrams take an address elsewhere: those of unix sockets are refused then. */
+static const struct entry entries_of_connects[] = {
+        { SYS_connect, ASK },
+};
+
 #define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
 #define OF_ATTRIBUTES_COUNT (sizeof(entries_of_attributes) / sizeof(*entries_of_attributes))
 #define AMONG_OTHERS_COUNT (sizeof(entries_among_others) / sizeof(*entries_among_others))
 #define OF_NAMES_COUNT (sizeof(entries_of_names) / sizeof(*entries_of_names))
+#define OF_LOCKS_COUNT (sizeof(entries_of_locks) / sizeof(*entries_of_locks))
+#define OF_CONNECTS_COUNT (sizeof(entries_of_connects) / sizeof(*entries_of_connects))
 
 #endif

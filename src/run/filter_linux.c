@@ -35,21 +35,25 @@ struct range {
 
 enum { HOMELESS_COUNT = 6 }; /* calls that are refused only where memory is counted */
 
+/* One outcome of a comparison that leads to a verdict, whose code is not written yet. */
 struct jump {
         unsigned short at; /* the comparison */
         bool if_true;
-        enum verdict verdict;
+        short next; /* that leads to the same verdict, or NO_JUMP */
 };
+
+enum { NO_JUMP = -1 };
 
 struct builder {
         struct filter *filter;
         const struct filter_options *options;
-        struct jump jumps[FILTER_MAX];
-        size_t jump_count;
+        struct jump jumps[2 * FILTER_MAX];
+        short jump_count;
+        short first_jumps[VERDICT_COUNT];
         bool is_full;
 };
 
-static void emit(struct builder *builder, unsigned short code, unsigned k, unsigned char jt, unsigned char jf)
+static void emit(struct builder *builder, unsigned short code, unsigned k)
 {
         struct filter *filter = builder->filter;
 
@@ -57,7 +61,7 @@ static void emit(struct builder *builder, unsigned short code, unsigned k, unsig
                 builder->is_full = true;
                 return;
         }
-        filter->code[filter->length++] = (struct sock_filter){ code, jt, jf, k };
+        filter->code[filter->length++] = (struct sock_filter){ code, 0, 0, k };
 }
 
 /* A conditional jump reaches 255 instructions far. */
@@ -76,33 +80,91 @@ static void set_jump(struct builder *builder, size_t at, bool if_true, size_t ta
 
 static void emit_return(struct builder *builder, unsigned value)
 {
-        emit(builder, BPF_RET | BPF_K, value, 0, 0);
-}
-
-static void emit_allow(struct builder *builder)
-{
-        emit_return(builder, SECCOMP_RET_ALLOW);
-}
-
-static void emit_refuse(struct builder *builder)
-{
-        emit_return(builder, SECCOMP_RET_ERRNO | EPERM);
+        emit(builder, BPF_RET | BPF_K, value);
 }
 
 /* The low half of an argument: the kernel itself looks at no more of the values checked here, and a comparison of
  * all 64 bits would let a caller pass by setting the upper ones. */
 static void emit_load(struct builder *builder, unsigned argument)
 {
-        emit(builder, BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * argument,
-             0, 0);
+        emit(builder, BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * argument);
 }
 
-static void emit_refuse_bits(struct builder *builder, unsigned argument, unsigned bits)
+static void emit_mask(struct builder *builder, unsigned bits)
+{
+        emit(builder, BPF_ALU | BPF_AND | BPF_K, bits);
+}
+
+static void jump_to_verdict(struct builder *builder, size_t at, bool if_true, enum verdict verdict)
+{
+        if (builder->is_full)
+                return;
+        builder->jumps[builder->jump_count] =
+                (struct jump){ (unsigned short)at, if_true, builder->first_jumps[verdict] };
+        builder->first_jumps[verdict] = builder->jump_count++;
+}
+
+/* Both outcomes go on with the next instruction until something else is said of them. Returns where it is. */
+static size_t emit_test(struct builder *builder, unsigned short comparison, unsigned k)
+{
+        size_t at = builder->filter->length;
+
+        emit(builder, BPF_JMP | comparison | BPF_K, k);
+        return at;
+}
+
+static void emit_test_to(struct builder *builder, unsigned short comparison, unsigned k, enum verdict if_true,
+                         enum verdict if_false)
+{
+        size_t at = emit_test(builder, comparison, k);
+
+        jump_to_verdict(builder, at, true, if_true);
+        jump_to_verdict(builder, at, false, if_false);
+}
+
+static size_t emit_test_if(struct builder *builder, unsigned short comparison, unsigned k,
+                           enum verdict if_true)
+{
+        size_t at = emit_test(builder, comparison, k);
+
+        jump_to_verdict(builder, at, true, if_true);
+        return at;
+}
+
+static size_t emit_test_unless(struct builder *builder, unsigned short comparison, unsigned k,
+                               enum verdict if_false)
+{
+        size_t at = emit_test(builder, comparison, k);
+
+        jump_to_verdict(builder, at, false, if_false);
+        return at;
+}
+
+/* What is emitted next is what the comparison leads to when it is true. */
+static void land(struct builder *builder, size_t at)
+{
+        if (!builder->is_full)
+                set_jump(builder, at, true, builder->filter->length);
+}
+
+/* One of the values leads to the first verdict, every other to the second. */
+static void emit_list(struct builder *builder, const unsigned *values, size_t count, enum verdict if_found,
+                      enum verdict if_not)
+{
+        size_t last = 0;
+
+        for (size_t i = 0; i < count; i++)
+                last = emit_test_if(builder, BPF_JEQ, values[i], if_found);
+        jump_to_verdict(builder, last, false, if_not);
+}
+
+#define EMIT_LIST(builder, values, if_found, if_not) \
+        emit_list((builder), (values), sizeof(values) / sizeof(*(values)), (if_found), (if_not))
+
+static void emit_check_bits(struct builder *builder, unsigned argument, unsigned bits, enum verdict if_none)
 {
         emit_load(builder, argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-        emit_refuse(builder);
-        emit_allow(builder);
+        emit_test_to(builder, BPF_JSET, bits, REFUSE, if_none);
 }
 
 /* Flags and attributes of files, which need no descriptor to write by, and whole trees of btrfs: by the letter that a file
@@ -117,94 +179,98 @@ static void emit_file_ioctl(struct builder *builder)
                 0x40049409 /* FICLONE */,           0x4020940d /* FICLONERANGE */,
                 0xc0189436 /* FIDEDUPERANGE */,
         };
-        unsigned letter_count = sizeof(letters) / sizeof(*letters);
-        unsigned passed_count = sizeof(passed) / sizeof(*passed);
+        enum { LETTER_COUNT = sizeof(letters) / sizeof(*letters) };
+        size_t tests[LETTER_COUNT];
 
+        emit_mask(builder, 0xff00);
+        for (size_t i = 0; i < LETTER_COUNT; i++)
+                tests[i] = emit_test(builder, BPF_JEQ, letters[i]);
+        jump_to_verdict(builder, tests[LETTER_COUNT - 1], false, ALLOW);
+        for (size_t i = 0; i < LETTER_COUNT; i++)
+                land(builder, tests[i]);
         emit_load(builder, 1);
-        emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xff00, 0, 0);
-        for (unsigned i = 0; i < letter_count; i++)
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, letters[i], (unsigned char)(letter_count - i), 0);
-        emit_allow(builder);
-        emit_load(builder, 1);
-        for (unsigned i = 0; i < passed_count; i++)
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, passed[i], (unsigned char)(passed_count - i), 0);
-        emit_refuse(builder);
-        emit_allow(builder);
+        EMIT_LIST(builder, passed, ALLOW, REFUSE);
 }
 
 static void emit_ioctl(struct builder *builder, bool checks_files)
 {
         static const unsigned refused[] = {
                 0x5412 /* TIOCSTI */,  0x541c /* TIOCLINUX */,   0x541d /* TIOCCONS */,
-                0x5423 /* TIOCSETD */, 0x5437 /* TIOCVHANGUP */,
+                0x5423 /* TIOCSETD */, 0x5437 /* TIOCVHANGUP */, 0x5452 /* FIOASYNC */,
         };
-        unsigned count = sizeof(refused) / sizeof(*refused);
 
         emit_load(builder, 1);
-        for (unsigned i = 0; i < count; i++)
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(count - i), 0);
-        if (checks_files)
-                emit(builder, BPF_JMP | BPF_JA, 1, 0, 0);
-        else
-                emit_allow(builder);
-        emit_refuse(builder);
-        if (checks_files)
-                emit_file_ioctl(builder);
+        /* The far end of a terminal of the command's own: Landlock cannot tell it from others of the host's. */
+        if (builder->options->is_among_others) {
+                emit_test_if(builder, BPF_JEQ, 0x5441 /* TIOCGPTPEER */, ASK);
+                /* What F_SETOWN does, by what a pointer leads to. */
+                emit_test_if(builder, BPF_JEQ, 0x8901 /* FIOSETOWN */, REFUSE);
+                emit_test_if(builder, BPF_JEQ, 0x8902 /* SIOCSPGRP */, REFUSE);
+        }
+        if (!checks_files) {
+                EMIT_LIST(builder, refused, REFUSE, ALLOW);
+                return;
+        }
+        for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+                emit_test_if(builder, BPF_JEQ, refused[i], REFUSE);
+        emit_file_ioctl(builder);
 }
 
+/* A file that was opened outside may have an owner there, and the terminal has one by itself: whoever it is would be sent a
+ * signal when there is input, by default one that ends it. So nobody switches that on. */
 static void emit_fcntl(struct builder *builder)
 {
-        bool asks = builder->options->is_among_others;
+        static const unsigned refused[] = { F_SETSIG, 1024 /* F_SETLEASE */, 1040 /* F_SETDELEG */ };
+        size_t sets_flags;
 
         emit_load(builder, 1);
+        sets_flags = emit_test(builder, BPF_JEQ, F_SETFL);
         /* Who is to be told of input is named by a number; or by what a pointer leads to. */
-        if (asks) {
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 5, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN_EX, 3, 0);
+        if (builder->options->is_among_others) {
+                emit_test_if(builder, BPF_JEQ, F_SETOWN, ASK);
+                emit_test_if(builder, BPF_JEQ, F_SETOWN_EX, REFUSE);
         }
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1024 /* F_SETLEASE */, 2, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1040 /* F_SETDELEG */, 1, 0);
-        emit_allow(builder);
-        emit_refuse(builder);
-        if (asks)
-                emit_return(builder, SECCOMP_RET_USER_NOTIF);
+        if (builder->options->asks_reads) {
+                emit_test_if(builder, BPF_JEQ, F_OFD_SETLK, ASK);
+                emit_test_if(builder, BPF_JEQ, F_OFD_SETLKW, ASK);
+        }
+        EMIT_LIST(builder, refused, REFUSE, ALLOW);
+        land(builder, sets_flags);
+        emit_check_bits(builder, 2, O_ASYNC, ALLOW);
 }
 
 /* Everything is asked about, but what opens a file neither to be read nor to be written. */
 static void emit_ask_open(struct builder *builder, unsigned flags_argument)
 {
         emit_load(builder, flags_argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 5, 0);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 0, 3);
-        emit_load(builder, flags_argument + 1);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 06000, 0, 1);
-        emit_refuse(builder);
-        emit_return(builder, SECCOMP_RET_USER_NOTIF);
-        emit_allow(builder);
+        emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
+        emit_test_unless(builder, BPF_JSET, O_CREAT | UNNAMED, ASK);
+        emit_check_bits(builder, flags_argument + 1, 06000, ASK);
 }
 
 /* Among others the broker lists directories for the command: one that holds something denied has no right of Landlock's to
  * be listed. Not those that are opened from another directory, on the way through a tree. */
 static void emit_open_with_broker(struct builder *builder, unsigned flags_argument)
 {
-        bool asks = builder->options->asks_writes, has_directory = flags_argument == 2;
+        bool asks = builder->options->asks_writes, lists = builder->options->is_among_others;
+        bool has_directory = flags_argument == 2;
+        size_t creates, last;
 
         emit_load(builder, flags_argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 3, 0);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 3, 0);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, asks ? O_WRONLY | O_RDWR | O_TRUNC : 0, 8, 0);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, builder->options->is_among_others ? O_DIRECTORY : 0,
-             has_directory ? 4 : 7, 0);
-        emit_allow(builder);
-        /* It creates: */
-        emit_load(builder, flags_argument + 1);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 06000, 0, asks ? 4 : 3);
-        emit_refuse(builder);
-        /* It is a directory: */
-        emit_load(builder, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)AT_FDCWD, 1, 0);
-        emit_allow(builder);
-        emit_return(builder, SECCOMP_RET_USER_NOTIF);
+        emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
+        creates = last = emit_test(builder, BPF_JSET, O_CREAT | UNNAMED);
+        if (asks)
+                last = emit_test_if(builder, BPF_JSET, O_WRONLY | O_RDWR | O_TRUNC, ASK);
+        if (lists && !has_directory)
+                last = emit_test_if(builder, BPF_JSET, O_DIRECTORY, ASK);
+        if (lists && has_directory) {
+                emit_test_unless(builder, BPF_JSET, O_DIRECTORY, ALLOW);
+                emit_load(builder, 0);
+                last = emit_test_if(builder, BPF_JEQ, (unsigned)AT_FDCWD, ASK);
+        }
+        jump_to_verdict(builder, last, false, ALLOW);
+        land(builder, creates);
+        emit_check_bits(builder, flags_argument + 1, 06000, asks ? ASK : ALLOW);
 }
 
 static void emit_open(struct builder *builder, unsigned flags_argument)
@@ -218,118 +284,101 @@ static void emit_open(struct builder *builder, unsigned flags_argument)
                 return;
         }
         emit_load(builder, flags_argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | UNNAMED, 1, 0);
-        emit_allow(builder);
-        emit_refuse_bits(builder, flags_argument + 1, 06000);
+        emit_test_unless(builder, BPF_JSET, O_CREAT | UNNAMED, ALLOW);
+        emit_check_bits(builder, flags_argument + 1, 06000, ALLOW);
 }
 
 /* Stream and datagram, over TCP and UDP: no raw, no SCTP, no MPTCP. */
 static void emit_internet_socket(struct builder *builder)
 {
+        static const unsigned protocols[] = { 0, 6, 17 };
+        size_t stream;
+
         emit_load(builder, 1);
-        emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
-        emit_refuse(builder);
+        emit_mask(builder, 0xf);
+        stream = emit_test(builder, BPF_JEQ, SOCK_STREAM);
+        emit_test_unless(builder, BPF_JEQ, SOCK_DGRAM, REFUSE);
+        land(builder, stream);
         emit_load(builder, 2);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 6, 2, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 17, 1, 0);
-        emit_refuse(builder);
-        emit_allow(builder);
+        EMIT_LIST(builder, protocols, ALLOW, REFUSE);
 }
 
-static void emit_socket(struct builder *builder)
+/* A datagram can be aimed at anybody by its address, which lies in memory; what is connected cannot. AF_UNIX takes SOCK_RAW
+ * for a datagram. */
+static void emit_connected_only(struct builder *builder)
 {
-        switch (builder->options->network) {
-        case NETWORK_DENY:
-        case NETWORK_LIST:
-                emit_refuse(builder);
-                return;
-        case NETWORK_UNIX_ONLY:
-                emit_load(builder, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1);
-                emit_allow(builder);
-                emit_refuse(builder);
-                return;
-        case NETWORK_ALLOW:
-                emit_load(builder, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 3, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 7, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 6, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 4);
-                emit_allow(builder);
-                emit_load(builder, 2);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0 /* NETLINK_ROUTE */, 0, 1);
-                emit_allow(builder);
-                emit_refuse(builder);
-                emit_internet_socket(builder);
-                return;
-        }
+        static const unsigned connected[] = { SOCK_STREAM, SOCK_SEQPACKET };
+
+        emit_load(builder, 1);
+        emit_mask(builder, 0xf);
+        EMIT_LIST(builder, connected, ALLOW, REFUSE);
 }
 
-/* Unix sockets only. Where sockets are refused, a datagram pair is too: it can be aimed at anybody by an address. */
-static void emit_socketpair(struct builder *builder)
+static void emit_unix_only(struct builder *builder, bool is_connected)
 {
         emit_load(builder, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
-        emit_refuse(builder);
-        if (builder->options->network != NETWORK_DENY) {
-                emit_allow(builder);
+        if (!is_connected) {
+                emit_test_to(builder, BPF_JEQ, AF_UNIX, ALLOW, REFUSE);
                 return;
         }
-        emit_load(builder, 1);
-        emit(builder, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, SOCK_SEQPACKET, 1, 0);
-        emit_refuse(builder);
-        emit_allow(builder);
+        emit_test_unless(builder, BPF_JEQ, AF_UNIX, REFUSE);
+        emit_connected_only(builder);
 }
 
-static void emit_ask(struct builder *builder)
+/* Where the network is denied none is made, see make_ranges(). */
+static void emit_socket(struct builder *builder)
 {
-        emit_return(builder, SECCOMP_RET_USER_NOTIF);
+        bool asks = builder->options->asks_connects;
+        size_t internet[2], local;
+
+        if (builder->options->network == NETWORK_UNIX_ONLY) {
+                emit_unix_only(builder, asks);
+                return;
+        }
+        emit_load(builder, 0);
+        local = emit_test(builder, BPF_JEQ, AF_UNIX);
+        if (!asks)
+                jump_to_verdict(builder, local, true, ALLOW);
+        internet[0] = emit_test(builder, BPF_JEQ, AF_INET);
+        internet[1] = emit_test(builder, BPF_JEQ, AF_INET6);
+        emit_test_unless(builder, BPF_JEQ, AF_NETLINK, REFUSE);
+        emit_load(builder, 2);
+        emit_test_to(builder, BPF_JEQ, 0 /* NETLINK_ROUTE */, ALLOW, REFUSE);
+        if (asks) {
+                land(builder, local);
+                emit_connected_only(builder);
+        }
+        land(builder, internet[0]);
+        land(builder, internet[1]);
+        emit_internet_socket(builder);
 }
 
-static void emit_chmod(struct builder *builder, unsigned mode_argument)
+/* Unix sockets only. Where sockets are refused, a datagram pair is too. */
+static void emit_socketpair(struct builder *builder)
 {
-        emit_load(builder, mode_argument);
-        emit(builder, BPF_JMP | BPF_JSET | BPF_K, 06000, 0, 1);
-        emit_refuse(builder);
-        emit_ask(builder);
+        emit_unix_only(builder, builder->options->network == NETWORK_DENY || builder->options->asks_connects);
 }
 
 /* 0 is the caller itself. What comes before it says of what: a thread, a group, or every process of a user. */
 static void emit_priority(struct builder *builder, unsigned group)
 {
         emit_load(builder, 1);
-        emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+        emit_test_unless(builder, BPF_JEQ, 0, ASK);
         emit_load(builder, 0);
-        emit(builder, BPF_JMP | BPF_JGT | BPF_K, group, 1, 0);
-        emit_allow(builder);
-        emit_ask(builder);
+        emit_test_to(builder, BPF_JGT, group, ASK, ALLOW);
 }
 
-static void emit_verdict(struct builder *builder, enum verdict verdict)
+static void emit_check(struct builder *builder, enum verdict verdict)
 {
         const unsigned namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
         switch (verdict) {
-        case ALLOW:
-                emit_allow(builder);
-                return;
-        case REFUSE:
-                emit_refuse(builder);
-                return;
-        case ABSENT:
-                emit_return(builder, SECCOMP_RET_ERRNO | ENOSYS);
-                return;
         case CHECK_CLONE:
-                emit_refuse_bits(builder, 0, namespaces);
+                emit_check_bits(builder, 0, namespaces, ALLOW);
                 return;
         case CHECK_UNSHARE:
-                emit_refuse_bits(builder, 0, namespaces | 0x80 /* CLONE_NEWTIME */);
+                emit_check_bits(builder, 0, namespaces | 0x80 /* CLONE_NEWTIME */, ALLOW);
                 return;
         case CHECK_IOCTL:
                 emit_ioctl(builder, false);
@@ -345,15 +394,13 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_TARGET:
                 emit_load(builder, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1);
-                emit_refuse(builder);
-                emit_allow(builder);
+                emit_test_to(builder, BPF_JEQ, 1, REFUSE, ALLOW);
                 return;
         case CHECK_MODE_1:
-                emit_refuse_bits(builder, 1, 06000);
+                emit_check_bits(builder, 1, 06000, ALLOW);
                 return;
         case CHECK_MODE_2:
-                emit_refuse_bits(builder, 2, 06000);
+                emit_check_bits(builder, 2, 06000, ALLOW);
                 return;
         case CHECK_OPEN_1:
                 emit_open(builder, 1);
@@ -361,20 +408,15 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
         case CHECK_OPEN_2:
                 emit_open(builder, 2);
                 return;
-        case ASK:
-                emit_ask(builder);
-                return;
         case CHECK_CHMOD_1:
-                emit_chmod(builder, 1);
+                emit_check_bits(builder, 1, 06000, ASK);
                 return;
         case CHECK_CHMOD_2:
-                emit_chmod(builder, 2);
+                emit_check_bits(builder, 2, 06000, ASK);
                 return;
         case CHECK_SELF:
                 emit_load(builder, 0);
-                emit(builder, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-                emit_ask(builder);
-                emit_allow(builder);
+                emit_test_to(builder, BPF_JEQ, 0, ALLOW, ASK);
                 return;
         case CHECK_PRIORITY_OF:
                 emit_priority(builder, 1 /* PRIO_PGRP */);
@@ -385,15 +427,13 @@ static void emit_verdict(struct builder *builder, enum verdict verdict)
         case CHECK_IOCTL_OF_FILES:
                 emit_ioctl(builder, true);
                 return;
+        case ALLOW:
+        case REFUSE:
+        case ABSENT:
+        case ASK:
         case VERDICT_COUNT:
                 return;
         }
-}
-
-/* A comparison that one outcome of leads to a verdict, whose code is not written yet. */
-static void jump_to_verdict(struct builder *builder, size_t at, bool if_true, enum verdict verdict)
-{
-        builder->jumps[builder->jump_count++] = (struct jump){ (unsigned short)at, if_true, verdict };
 }
 
 /* The first range of the upper half: about as many numbers lie below it as above, since the kernel tries them all. */
@@ -416,7 +456,7 @@ static void emit_tree(struct builder *builder, const struct range *ranges, size_
 {
         size_t middle = find_middle(ranges, count), at = builder->filter->length;
 
-        emit(builder, BPF_JMP | BPF_JGE | BPF_K, ranges[middle].start, 0, 0);
+        emit_test(builder, BPF_JGE, ranges[middle].start);
         if (builder->is_full)
                 return;
         if (middle == 1)
@@ -431,22 +471,33 @@ static void emit_tree(struct builder *builder, const struct range *ranges, size_
         emit_tree(builder, ranges + middle, count - middle);
 }
 
-/* Each verdict that something leads to is written once, behind the tree. */
+/* True if something leads to the verdict, whose code comes next. */
+static bool land_all(struct builder *builder, enum verdict verdict)
+{
+        for (short i = builder->first_jumps[verdict]; i != NO_JUMP; i = builder->jumps[i].next)
+                set_jump(builder, builder->jumps[i].at, builder->jumps[i].if_true, builder->filter->length);
+        return builder->first_jumps[verdict] != NO_JUMP;
+}
+
+/* Each verdict is written once: behind the tree those that look further, and behind these what all of them lead to. */
 static void emit_verdicts(struct builder *builder)
 {
-        for (enum verdict verdict = 0; verdict < VERDICT_COUNT; verdict++) {
-                size_t start = builder->filter->length;
-                bool is_used = false;
+        static const struct {
+                enum verdict verdict;
+                unsigned value;
+        } returns[] = {
+                { ALLOW, SECCOMP_RET_ALLOW },
+                { REFUSE, SECCOMP_RET_ERRNO | EPERM },
+                { ABSENT, SECCOMP_RET_ERRNO | ENOSYS },
+                { ASK, SECCOMP_RET_USER_NOTIF },
+        };
 
-                for (size_t i = 0; i < builder->jump_count; i++) {
-                        if (builder->jumps[i].verdict != verdict)
-                                continue;
-                        set_jump(builder, builder->jumps[i].at, builder->jumps[i].if_true, start);
-                        is_used = true;
-                }
-                if (is_used)
-                        emit_verdict(builder, verdict);
-        }
+        for (enum verdict verdict = FIRST_CHECK; verdict < VERDICT_COUNT; verdict++)
+                if (land_all(builder, verdict))
+                        emit_check(builder, verdict);
+        for (size_t i = 0; i < sizeof(returns) / sizeof(*returns); i++)
+                if (land_all(builder, returns[i].verdict))
+                        emit_return(builder, returns[i].value);
 }
 
 /* Neighbours with the same verdict share a range. */
@@ -467,8 +518,14 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[entries_among_others[i].number] = (unsigned char)entries_among_others[i].verdict;
         for (size_t i = 0; options->asks_writes && i < OF_NAMES_COUNT; i++)
                 verdicts[entries_of_names[i].number] = (unsigned char)entries_of_names[i].verdict;
+        for (size_t i = 0; options->asks_reads && i < OF_LOCKS_COUNT; i++)
+                verdicts[entries_of_locks[i].number] = (unsigned char)entries_of_locks[i].verdict;
+        for (size_t i = 0; options->asks_connects && i < OF_CONNECTS_COUNT; i++)
+                verdicts[entries_of_connects[i].number] = (unsigned char)entries_of_connects[i].verdict;
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
+        if (options->network == NETWORK_DENY || options->network == NETWORK_LIST)
+                verdicts[SYS_socket] = REFUSE;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)
@@ -481,7 +538,7 @@ int filter_build(const struct filter_options *options, struct filter *filter, ab
 {
         struct builder builder;
         struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
-                                 HOMELESS_COUNT) +
+                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + HOMELESS_COUNT) +
                             3];
         size_t count = make_ranges(ranges, options);
 
@@ -489,15 +546,15 @@ int filter_build(const struct filter_options *options, struct filter *filter, ab
         builder.filter = filter;
         builder.options = options;
         builder.jump_count = 0;
+        for (size_t i = 0; i < VERDICT_COUNT; i++)
+                builder.first_jumps[i] = NO_JUMP;
         builder.is_full = false;
         filter->length = 0;
-        emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-        emit(&builder, BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0);
-        emit_return(&builder, SECCOMP_RET_ERRNO | ENOSYS);
-        emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+        emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+        emit_test_unless(&builder, BPF_JEQ, NATIVE_ARCH, ABSENT);
+        emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
         /* Asked first: the kernel keeps no answer for a call whose arguments count, and this one is made all the time. */
-        emit(&builder, BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 0);
-        jump_to_verdict(&builder, filter->length - 1, true, CHECK_OPEN_2);
+        emit_test_if(&builder, BPF_JEQ, SYS_openat, CHECK_OPEN_2);
         emit_tree(&builder, ranges, count);
         emit_verdicts(&builder);
         if (builder.is_full)

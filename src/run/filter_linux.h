@@ -22,7 +22,8 @@ struct filter_options {
         /* There is a broker: it is asked before a file's mode, owner, times or attributes change; and */
         bool has_broker;
         bool asks_writes; /* about everything that makes, writes, moves or removes a file; */
-        bool asks_reads;  /* and about everything that is opened to be read */
+        bool asks_reads;  /* about everything that is opened to be read; */
+        bool asks_connects; /* and about every connection: no unix socket may then take an address by another call */
 };
 
 /* Fails only if the program outgrows FILTER_MAX. */

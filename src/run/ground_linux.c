@@ -57,7 +57,7 @@ static uint64_t namespace_flags(const abatis_host *host)
         return 0;
 }
 
-void ground_lay_out(struct ground *ground, const abatis_host *host)
+void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker)
 {
         bool has_mounts = host_has_mounts(host);
 
@@ -66,7 +66,8 @@ void ground_lay_out(struct ground *ground, const abatis_host *host)
                                                .namespaces = namespace_flags(host),
                                                .plan_op = PLAN_NAMESPACES,
                                                .terminal_op = PLAN_TERMINALS,
-                                               .has_mounts = has_mounts };
+                                               .has_mounts = has_mounts,
+                                               .has_scope = broker && broker->needs_scope };
         /* Another user's namespace only receives mount events; root's would also send them. */
         if (has_mounts && host->namespaces == NAMESPACES_ROOT)
                 init_step(ground, INIT_PRIVATE, NULL, PLAN_READ_ONLY_WORLD);
@@ -85,8 +86,9 @@ void ground_lay_out(struct ground *ground, const abatis_host *host)
         command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
 }
 
-bool ground_fits(const struct ground *ground, const abatis_host *host)
+bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker)
 {
         return ground->child.namespaces == namespace_flags(host) &&
-               ground->child.has_mounts == host_has_mounts(host);
+               ground->child.has_mounts == host_has_mounts(host) &&
+               ground->child.has_scope == (broker && broker->needs_scope);
 }

@@ -16,8 +16,9 @@ struct ground {
         char uid_map[48], gid_map[48];
 };
 
-void ground_lay_out(struct ground *ground, const abatis_host *host);
+/* `broker` is that of the plan, or NULL where there is none or no plan yet. */
+void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker);
 /* Whether a plan that was made for `host` can stand on it. */
-bool ground_fits(const struct ground *ground, const abatis_host *host);
+bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker);
 
 #endif

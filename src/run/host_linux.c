@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -248,6 +250,15 @@ static bool has_broker_calls(const abatis_host *host)
         return major > 5 || (major == 5 && minor >= 9);
 }
 
+/* Of oneself the kernel always gives one: who does not is a filter. */
+static bool can_take_descriptors(void)
+{
+        OWN_FD int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+        OWN_FD int taken = self < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, self, self, 0);
+
+        return taken >= 0;
+}
+
 static void find_broker(abatis_host *host, int error)
 {
         if (!has_broker_calls(host))
@@ -263,12 +274,63 @@ static void find_broker(abatis_host *host, int error)
                         host->broker_reason, sizeof(host->broker_reason),
                         "the memory of one's own processes is closed; fix: sysctl kernel.yama.ptrace_scope=1");
         host->has_broker = !*host->broker_reason;
+        host->has_descriptors = host->has_broker && can_take_descriptors();
 }
 
 void host_probe_broker(abatis_host *host)
 {
         /* Where somebody has set a filter before, it may have a listener. Else it can be had, if at all. */
         find_broker(host, prctl(PR_GET_SECCOMP) == 2 ? try_in_child(attempt_broker, NULL) : 0);
+}
+
+/* What the last mount on /proc says of `hidepid`, "" if nothing. */
+static void find_hiding(char *out, size_t size)
+{
+        OWN_FREE char *line = NULL;
+        size_t capacity = 0;
+        FILE *file = fopen("/proc/self/mountinfo", "re");
+
+        *out = '\0';
+        while (file && getline(&line, &capacity, file) > 0) {
+                char place[8];
+                const char *options = strstr(line, " - "), *found;
+
+                if (sscanf(line, "%*s %*s %*s %*s %7s", place) != 1 || strcmp(place, "/proc") || !options)
+                        continue;
+                found = strstr(options, "hidepid=");
+                found = found ? found + strlen("hidepid=") : "";
+                snprintf(out, size, "%.*s", (int)strcspn(found, ", \n"), found);
+        }
+        if (file)
+                fclose(file);
+        if (!strcmp(out, "0") || !strcmp(out, "off"))
+                *out = '\0';
+}
+
+/* Without a PID namespace the processes of a job are looked for in the host's /proc, by whoever their parents are. */
+static void probe_kin(abatis_host *host)
+{
+        char *reason = host->hidden_reason, self[16] = "", hiding[32];
+        const size_t size = sizeof(host->hidden_reason);
+        struct statfs status;
+
+        if (statfs("/proc", &status) < 0 || status.f_type != PROC_SUPER_MAGIC)
+                snprintf(reason, size, "processes are counted in /proc, which is not mounted");
+        else if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || strtol(self, NULL, 10) != getpid())
+                snprintf(reason, size,
+                         "processes are counted in /proc, which is that of another PID namespace; fix: mount "
+                         "one of this");
+        else if (find_hiding(hiding, sizeof(hiding)), *hiding && !has_capability(CAP_SYS_PTRACE))
+                snprintf(reason, size,
+                         "processes can hide from who counts them in /proc (hidepid=%s); fix: mount -o "
+                         "remount,hidepid=0 /proc",
+                         hiding);
+        else if (access("/proc/1/stat", R_OK) < 0)
+                snprintf(reason, size,
+                         "processes are counted in /proc, where those of others cannot be seen (%s)",
+                         strerror(errno));
+        host->is_tmp_memory =
+                !statfs("/tmp", &status) && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
 }
 
 void host_lose_namespaces(abatis_host *host, int error)
@@ -281,6 +343,7 @@ void host_lose_namespaces(abatis_host *host, int error)
                 explain_user_namespaces(error, host->namespaces_reason, sizeof(host->namespaces_reason));
         host->namespaces = NAMESPACES_NONE;
         host_probe_broker(host);
+        probe_kin(host);
 }
 
 static void probe_namespaces(abatis_host *host)
@@ -368,10 +431,13 @@ static void probe_broker(abatis_host *host)
         find_broker(host, try_in_child(attempt_broker, NULL));
         finding = add_finding(host, "broker", host->has_broker, false);
         snprintf(
-                finding->detail, sizeof(finding->detail), "%s",
+                finding->detail, sizeof(finding->detail), "%s%s",
                 host->has_broker
                         ? "seccomp notifications, for patterns, absent paths, and where there are no namespaces"
-                        : host->broker_reason);
+                        : host->broker_reason,
+                host->has_broker && !host->has_descriptors
+                        ? "; pidfd_getfd is refused, so that with unix sockets allowed these are refused"
+                        : "");
 }
 
 void host_probe_limits(abatis_host *host)
@@ -394,6 +460,11 @@ static void find_limits(abatis_host *host)
                          cgroup->has_pids ? ", processes" : "", *cgroup->reason ? "; " : "", cgroup->reason);
         else
                 snprintf(finding->detail, sizeof(finding->detail), "%s", cgroup->reason);
+        probe_kin(host);
+        finding = add_finding(host, "processes in /proc", !*host->hidden_reason, false);
+        snprintf(finding->detail, sizeof(finding->detail), "%s",
+                 *host->hidden_reason ? host->hidden_reason
+                                      : "none can hide; counted where there are no namespaces");
         finding = add_finding(host, "io accounting", host->has_io_accounting, false);
         snprintf(finding->detail, sizeof(finding->detail), "%s",
                  host->has_io_accounting ? "/proc/PID/io says what is written"
@@ -414,6 +485,11 @@ static void probe_bubblewrap(abatis_host *host)
                 return;
         pid = fork_quietly();
         if (!pid) {
+                int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+                /* What it complains of is nobody's business. */
+                if (null >= 0)
+                        dup2(null, 2);
                 dup2(ends[1], 1);
                 execl(path, path, "--version", (char *)NULL);
                 _exit(127);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,11 +14,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
 #include "base/program.h"
+#include "policy/keys.h"
 #include "run/syscall_linux.h"
 
 enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
@@ -77,6 +80,13 @@ static int make_directory_in(const char *place, char path[CHILD_TMP_SIZE])
         return -1;
 }
 
+static bool is_in_memory(const char *path)
+{
+        struct statfs status;
+
+        return statfs(path, &status) < 0 || status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
+}
+
 /* A sandbox around this one may have closed /tmp, and says where else. */
 static int make_own_tmp(struct job *job, abatis_error *err)
 {
@@ -88,6 +98,11 @@ static int make_own_tmp(struct job *job, abatis_error *err)
                 if (!other || *other != '/' || make_directory_in(other, job->child.own_tmp) < 0)
                         return error_os(err, error, "cannot make a directory in /tmp");
         }
+        /* The plan knows of /tmp, and not what TMPDIR names. */
+        if (job->meter.is_counted[LIMIT_MEMORY] && is_in_memory(job->child.own_tmp))
+                return error_set(err, ABATIS_E_UNENFORCEABLE,
+                                 "%s cannot be enforced: files in '%s' would be memory of no process",
+                                 keys[KEY_MEMORY].name, job->child.own_tmp);
         snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", job->child.own_tmp);
         return 0;
 }
@@ -152,9 +167,13 @@ static int prepare_command(struct job *job, abatis_error *err)
         }
         job->child.plan = &job->context.resources->child;
         job->cwd = path_to_enter(options->cwd);
-        for (int i = 0; i < 3; i++)
-                job->child.reopen[i] = job->stdio.is_reopened[i] ? job->stdio.paths[i] : NULL;
         job->child.program = job->program;
+        /* Without mounts one that is not in view could be entered. */
+        if (job->cwd && !options->cwd && strcmp(job->cwd, policy->workspace) != 0 &&
+            !view_shows(policy, ABATIS_READ, job->cwd)) {
+                free(job->cwd);
+                job->cwd = NULL;
+        }
         job->child.cwd = job->cwd ? job->cwd : policy->workspace;
         job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
         return arguments_check(policy, options->argv, job->child.cwd, err);
@@ -195,6 +214,8 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.command_stack = stacks + 2 * CHILD_STACK_SIZE;
         job->child.host_pidfd = host;
         memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));
+        for (int i = 0; i < 3; i++)
+                job->child.files[i] = job->stdio.paths[i];
         job->child.has_terminal = job->options.terminal;
         job->child.terminal_socket = job->terminal.sockets[1];
         job->child.terminal_size[0] = (unsigned short)job->options.rows;
@@ -269,20 +290,6 @@ static void job_free(struct job *job)
         free(job);
 }
 
-/* Without a plan there is no telling yet which refusal matters: a ground that cannot be laid now is tried again at the
- * launch, which reports it. */
-static void begin_ground(struct job *job, const abatis_host *known)
-{
-        abatis_host host;
-
-        if (!known)
-                host_probe_quickly(&host);
-        ground_lay_out(&job->ground, known ? known : &host);
-        /* Init has the processor while the caller makes a plan; who has one goes on, and has others to start. */
-        if (!clone_init(job, NULL) && !known)
-                child_wait_for_init(&job->child);
-}
-
 /* A kernel may lack them, a sysctl limit them to none; a security module or a masked /proc lets one have them, and no mounts
  * in them. */
 static bool is_refusal(int error, bool is_of_clone)
@@ -291,11 +298,43 @@ static bool is_refusal(int error, bool is_of_clone)
                (is_of_clone && (error == ENOSPC || error == EUSERS || error == ENOSYS || error == EINVAL));
 }
 
+/* Where the kernel gives no namespaces, the plan will be one without, if there can be one. */
+static int begin_without_namespaces(struct job *job, abatis_host *host)
+{
+        int refusal = job->clone_errno, r;
+
+        host->namespaces = NAMESPACES_NONE;
+        ground_lay_out(&job->ground, host, NULL);
+        r = clone_init(job, NULL);
+        job->clone_errno = refusal;
+        return r;
+}
+
+/* Without a plan there is no telling yet which refusal matters: a ground that cannot be laid now is tried again at the
+ * launch, which reports it. */
+static void begin_ground(struct job *job)
+{
+        const struct resources *resources = job->context.resources;
+        const abatis_host *known = resources ? resources->host : NULL;
+        abatis_host host;
+        int r;
+
+        if (!known)
+                host_probe_quickly(&host);
+        ground_lay_out(&job->ground, known ? known : &host, known ? resources->child.broker : NULL);
+        r = clone_init(job, NULL);
+        if (r < 0 && !known && is_refusal(job->clone_errno, true))
+                r = begin_without_namespaces(job, &host);
+        /* Init has the processor while the caller makes a plan; who has one goes on, and has others to start. */
+        if (!r && !known)
+                child_wait_for_init(&job->child);
+}
+
 int job_await_ground(const struct job *job)
 {
         struct pollfd end = { job->pidfd, POLLIN, 0 };
 
-        if (job->pidfd < 0)
+        if (job->clone_errno || job->pidfd < 0)
                 return is_refusal(job->clone_errno, true) ? job->clone_errno : 0;
         while (child_look_at_ground(&job->child) == PHASE_NEW)
                 if (poll(&end, 1, 0))
@@ -329,19 +368,20 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
                 job_free(job);
                 return r;
         }
-        begin_ground(job, resources ? resources->host : NULL);
+        begin_ground(job);
         *out = job;
         return 0;
 }
 
-/* A plan that was made for less than the ground provides, a ground that could not be laid, or a cgroup that the command
- * has to be born in: moved there, it would take its children along only from then on. */
+/* A plan that was made for less than the ground provides, a ground that could not be laid, or a domain or a cgroup that the
+ * command has to be born in: moved there, it would take its children along only from then on. */
 static int renew_ground(struct job *job, abatis_error *err)
 {
         const abatis_host *host = job->context.resources->host;
+        const struct child_broker *broker = job->context.resources->child.broker;
         int r = 0;
 
-        if (job->pidfd >= 0 && ground_fits(&job->ground, host) && !job->meter.has_cgroup)
+        if (job->pidfd >= 0 && ground_fits(&job->ground, host, broker) && !job->meter.has_cgroup)
                 return 0;
         if (job->pidfd >= 0) {
                 job_kill_tree(job);
@@ -357,7 +397,7 @@ static int renew_ground(struct job *job, abatis_error *err)
                         r = stdio_choose(&job->stdio, i, job->stdio.fds[i], err);
         if (r < 0)
                 return r;
-        ground_lay_out(&job->ground, host);
+        ground_lay_out(&job->ground, host, broker);
         return clone_init(job, err);
 }
 
@@ -397,7 +437,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (!r)
                 r = renew_ground(job, err);
         if (!r)
-                r = stdio_check(&job->stdio, context->policy, err);
+                r = stdio_check(&job->stdio, context->policy,
+                                plan_broker_asks(context->plan) & BROKER_CONNECTS, err);
         if (!r)
                 r = prepare_command(job, err);
         if (!r && limits[LIMIT_TIMEOUT])

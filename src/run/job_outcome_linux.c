@@ -15,6 +15,9 @@ int job_explain_refusal(int os_errno, const char *what, abatis_error *err)
 
         if (!err)
                 return ABATIS_E_SYSTEM;
+        /* A shortage is no refusal, and what looks for one needs what is short. */
+        if (os_errno == ENOMEM || os_errno == EAGAIN || os_errno == EMFILE || os_errno == ENFILE)
+                return error_os(err, os_errno, "%s", what);
         if (!host_probe_fully(&host, NULL) && host.namespaces == NAMESPACES_NONE)
                 r = error_set(err, ABATIS_E_UNENFORCEABLE, "%s: %s", what, host.namespaces_reason);
         else

@@ -115,7 +115,8 @@ static int look_at_tree(struct meter *meter, const struct child_job *child, int 
         int r = 0;
 
         if (meter->tree.proc < 0)
-                r = tree_open(&meter->tree, init, child->proc, child->stage);
+                r = child->ground->namespaces ? tree_open(&meter->tree, init, child->proc, child->stage)
+                                              : tree_open_host(&meter->tree, init);
         if (!r)
                 r = tree_look(&meter->tree, (unsigned)child->command, questions, &figures);
         if (r < 0)
@@ -131,6 +132,9 @@ static int look_at_tree(struct meter *meter, const struct child_job *child, int 
                 r = tree_look_closely(&meter->tree, &figures.memory);
                 over = r < 0 ? LIMIT_COUNT : find_excess(meter, &figures);
         }
+        /* Nothing is certain of what it hides, so it is no limit that was reached. */
+        if (!r && over == LIMIT_COUNT && is_over(meter, LIMIT_WRITTEN, figures.written + figures.unseen))
+                r = -EACCES;
         if (r < 0)
                 return r;
         meter->hit = over;

@@ -589,7 +589,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                                                .is_among_others = plan_has(plan, PLAN_SWEEP),
                                                .has_broker = plan_has(plan, PLAN_BROKER),
                                                .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
-                                               .asks_reads = plan_broker_asks(plan) & BROKER_READS };
+                                               .asks_reads = plan_broker_asks(plan) & BROKER_READS,
+                                               .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS };
         int r;
 
         if (!resources)

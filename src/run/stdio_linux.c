@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -20,14 +21,16 @@
 static const char *const names[] = { "stdin", "stdout", "stderr" };
 
 /* A connected stream leads where its other end is; anything else can be aimed at whom the command likes. */
-static bool is_far_reaching(int fd)
+static bool is_far_reaching(int fd, bool *is_unix)
 {
         int domain = 0, type = 0;
         socklen_t size = sizeof(domain);
 
+        *is_unix = true; /* as far as we know */
         if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
             getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
                 return true;
+        *is_unix = domain == AF_UNIX;
         return type != SOCK_STREAM && !(domain == AF_UNIX && type == SOCK_SEQPACKET);
 }
 
@@ -56,6 +59,25 @@ static int find_path(int fd, int flags, char **out, abatis_error *err)
         return *out ? 0 : error_memory(err);
 }
 
+/* Terminals, and what is the same whoever opens it. Every other device could be opened again, for writing: the descriptor leads
+ * through the host's /dev. */
+static bool is_harmless_device(int fd, dev_t device)
+{
+        const unsigned number = minor(device);
+
+        switch (major(device)) {
+        case 1: /* null, zero, full, random, urandom */
+                return number == 3 || number == 5 || (number >= 7 && number <= 9);
+        case 4:
+        case 5:
+                return true;
+        default:
+                if (major(device) >= 136 && major(device) <= 143)
+                        return true;
+                return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY; /* given to be written */
+        }
+}
+
 int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
 {
         struct stat status = { 0 };
@@ -63,7 +85,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
 
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
-        stdio->is_far_reaching[index] = stdio->is_nameless[index] = false;
+        stdio->is_far_reaching[index] = stdio->is_unix[index] = stdio->is_nameless[index] = false;
         if (given >= 0 && fstat(given, &status) < 0) {
                 if (errno != EBADF)
                         return error_os(err, errno, "cannot examine %s", names[index]);
@@ -83,8 +105,14 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 return error_set(err, ABATIS_E_INVALID,
                                  "%s is a directory; give the command a file, a pipe or a terminal",
                                  names[index]);
+        } else if (S_ISBLK(status.st_mode) ||
+                   (S_ISCHR(status.st_mode) && !is_harmless_device(given, status.st_rdev))) {
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "%s is a device, which the command could open again for writing; give it a pipe",
+                        names[index]);
         } else if (S_ISSOCK(status.st_mode)) {
-                stdio->is_far_reaching[index] = is_far_reaching(given);
+                stdio->is_far_reaching[index] = is_far_reaching(given, &stdio->is_unix[index]);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
                 r = find_path(given, flags, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode)) {
@@ -95,18 +123,15 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         return r;
 }
 
-/* A file that may be read but not written is given to the command through mounts of its own. What the policy denies is
- * not passed on by accident either. */
-static int check_file(struct stdio *stdio, int index, const abatis_policy *policy, abatis_error *err)
+/* What the policy denies is not passed on by accident. */
+static int check_file(const char *path, int index, const abatis_policy *policy, abatis_error *err)
 {
-        const char *path = stdio->paths[index];
         bool is_allowed;
         const struct rule *rule = policy_decide(policy, ABATIS_WRITE, path, &is_allowed);
 
         if (!is_allowed && rule && rule->kind == RULE_DENY)
                 return error_set(err, ABATIS_E_INVALID, "descriptor %d is '%s', which %s '%s' denies", index,
                                  path, rule->origin, rule->path);
-        stdio->is_reopened[index] = !is_allowed;
         return 0;
 }
 
@@ -120,7 +145,7 @@ static bool is_memory_file(dev_t device)
         return fd < 0 || fstat(fd, &status) < 0 || status.st_dev == device;
 }
 
-int stdio_check(struct stdio *stdio, const abatis_policy *policy, abatis_error *err)
+int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_connects, abatis_error *err)
 {
         for (int i = 0; i < 3; i++) {
                 int r = 0;
@@ -130,8 +155,13 @@ int stdio_check(struct stdio *stdio, const abatis_policy *policy, abatis_error *
                                 err, ABATIS_E_INVALID,
                                 "%s is a socket that reaches further than --net %s allows; give the command a pipe",
                                 names[i], network_mode_name(policy->network));
+                else if (stdio->is_far_reaching[i] && stdio->is_unix[i] && asks_connects)
+                        r = error_set(
+                                err, ABATIS_E_INVALID,
+                                "%s is a socket that can be aimed at what the policy denies; give the command a pipe",
+                                names[i]);
                 else if (stdio->paths[i])
-                        r = check_file(stdio, i, policy, err);
+                        r = check_file(stdio->paths[i], i, policy, err);
                 else if (stdio->is_nameless[i] && policy->commands.count && is_memory_file(stdio->devices[i]))
                         r = error_set(
                                 err, ABATIS_E_INVALID,

@@ -13,9 +13,9 @@ struct stdio {
         /* What they were when they were chosen, which is what the command gets, whatever becomes of the numbers. */
         char *paths[3];          /* owned: of a file that was opened for reading only, or NULL */
         bool is_far_reaching[3]; /* a socket that can be aimed at anybody */
+        bool is_unix[3];         /* which of these are unix sockets */
         bool is_nameless[3];     /* a file without a path: deleted, or one that never had any */
         dev_t devices[3];        /* that nameless files lie on */
-        bool is_reopened[3];     /* the command opens `paths` again, through its own mounts */
 };
 
 #define STDIO_INIT                     \
@@ -26,7 +26,7 @@ struct stdio {
 /* The given descriptor, or /dev/null, and what a policy will have to know of it. */
 int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err);
 /* What the policy says to all of them. */
-int stdio_check(struct stdio *stdio, const abatis_policy *policy, abatis_error *err);
+int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_connects, abatis_error *err);
 /* When the command has its own copies. */
 void stdio_close_ends(struct stdio *stdio);
 void stdio_done(struct stdio *stdio);

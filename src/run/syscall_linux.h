@@ -148,6 +148,9 @@ static inline long raw_clone(struct clone3_arguments *arguments, void (*entry)(v
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
 #endif

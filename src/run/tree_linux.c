@@ -1,4 +1,5 @@
-/* tree_linux.c: one look at every process of a job, through a /proc of its PID namespace that hides nothing.
+/* tree_linux.c: one look at every process of a job, through a /proc of its PID namespace that hides nothing; where it has
+ * no such namespace, through the host's, where kin_linux.c tells them from the others.
  *
  * Reading that directory misses no process: unlike /proc/PID/task/TID/children it goes by number, not by a list that
  * changes under the reader. Numbers come in ascending order, so a parent is mostly read before its children: one that
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -23,6 +25,7 @@ enum {
         MOST_REFUSALS = 8,
         TWIN_TOLERANCE = 256 * 1024, /* what a vfork child may touch between two files being read */
         INODE_SIZE = 1024,           /* of a file on a tmpfs, about */
+        MOMENT_NS = 200000,          /* in which most are through their exec */
 };
 
 /* ---- texts of the kernel -------------------------------------------------------------------------------- */
@@ -43,6 +46,7 @@ bool tree_parse_stat(const char *text, uint64_t tick_us, struct tree_process *ou
                         return false;
                 at = end;
         }
+        out->parent = (unsigned)fields[4];
         out->has_not_executed = fields[9] & FLAG_NOT_EXECUTED;
         out->waited = (fields[16] + fields[17]) * tick_us;
         out->cpu = (fields[14] + fields[15]) * tick_us + out->waited;
@@ -147,8 +151,7 @@ void tree_settle_losses(struct tree_losses *losses, uint64_t vanished, uint64_t 
 
 /* ---- one look ------------------------------------------------------------------------------------------- */
 
-/* Returns the length, or a negative errno; -ESRCH when the process is gone. */
-static ssize_t read_of(const struct tree *tree, unsigned pid, const char *name, char *out, size_t size)
+ssize_t tree_read(int proc, unsigned pid, const char *name, char *out, size_t size)
 {
         char path[64];
         OWN_FD int fd = -1;
@@ -156,7 +159,7 @@ static ssize_t read_of(const struct tree *tree, unsigned pid, const char *name, 
 
         *out = '\0';
         snprintf(path, sizeof(path), "%u/%s", pid, name);
-        fd = openat(tree->proc, path, O_RDONLY | O_CLOEXEC);
+        fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return errno == ENOENT ? -ESRCH : -errno;
         length = read(fd, out, size - 1);
@@ -181,7 +184,7 @@ static void look_at_threads(const struct tree *tree, struct tree_process *proces
 
                         snprintf(path, sizeof(path), "task/%.16s/status", entry->name);
                         if (*entry->name != '.' &&
-                            read_of(tree, process->pid, path, text, sizeof(text)) > 0) {
+                            tree_read(tree->proc, process->pid, path, text, sizeof(text)) > 0) {
                                 tree_parse_status(text, process);
                                 if (process->size)
                                         return;
@@ -191,11 +194,19 @@ static void look_at_threads(const struct tree *tree, struct tree_process *proces
 }
 
 /* Not told: it is dead and not waited for, in the middle of an exec or its end, or it hides. The first two pass; until
- * then what is known of it counts. */
+ * then what is known of it counts. That it lived is certain only if it does so still. */
 static int remember(const struct tree *tree, struct tree_process *process)
 {
         const struct tree_process *old = find(tree->before, tree->before_count, process->pid);
+        struct tree_process again = { 0 };
+        char text[1024];
+        ssize_t r = tree_read(tree->proc, process->pid, "stat", text, sizeof(text));
 
+        if (r < 0)
+                return (int)r;
+        if (!tree_parse_stat(text, 1, &again))
+                return -EPROTO;
+        process->is_dead |= again.is_dead;
         if (old && old->start == process->start) {
                 process->written = old->written;
                 process->refusals = old->refusals;
@@ -209,7 +220,7 @@ static int look_at(const struct tree *tree, struct tree_questions questions, str
 {
         const uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
         char text[4096];
-        ssize_t r = read_of(tree, process->pid, "stat", text, sizeof(text));
+        ssize_t r = tree_read(tree->proc, process->pid, "stat", text, sizeof(text));
 
         if (r < 0)
                 return (int)r;
@@ -217,13 +228,13 @@ static int look_at(const struct tree *tree, struct tree_questions questions, str
                 return -EPROTO;
         process->exact = process->cpu;
         /* Of a single thread, its first: in nanoseconds. Not every kernel has it. */
-        if (questions.cpu && read_of(tree, process->pid, "schedstat", text, sizeof(text)) > 0) {
+        if (questions.cpu && tree_read(tree->proc, process->pid, "schedstat", text, sizeof(text)) > 0) {
                 uint64_t exact = strtoull(text, NULL, 10) / 1000 + process->waited;
 
                 process->exact = exact > process->cpu ? exact : process->cpu;
         }
         if (questions.memory) {
-                r = read_of(tree, process->pid, "status", text, sizeof(text));
+                r = tree_read(tree->proc, process->pid, "status", text, sizeof(text));
                 if (r < 0)
                         return (int)r;
                 tree_parse_status(text, process);
@@ -231,7 +242,7 @@ static int look_at(const struct tree *tree, struct tree_questions questions, str
                         look_at_threads(tree, process);
         }
         if (questions.written) {
-                r = read_of(tree, process->pid, "io", text, sizeof(text));
+                r = tree_read(tree->proc, process->pid, "io", text, sizeof(text));
                 if (r == -EACCES)
                         return remember(tree, process);
                 if (r < 0)
@@ -257,47 +268,94 @@ static int add(struct tree *tree, const struct tree_process *process)
         return 0;
 }
 
-static int look_at_named(struct tree *tree, const char *name, unsigned command,
-                         struct tree_questions questions)
+static int look_at_one(struct tree *tree, struct tree_process process, unsigned command,
+                       struct tree_questions questions)
 {
-        struct tree_process process = { 0 };
-        char *end;
+        uint64_t start = process.start;
         int r;
 
-        process.pid = (unsigned)strtoul(name, &end, 10);
-        if (*end || end == name)
-                return 0;
         /* Init is ours and uses nothing, but it waits for those who have no parent any more. */
-        if (process.pid == 1)
+        if (process.pid == tree->init)
                 questions.cpu = questions.memory = false;
         r = look_at(tree, questions, &process);
         if (r < 0)
                 return r == -ESRCH ? 0 : r;
-        if (process.pid == 1)
+        if (start && process.start != start)
+                return 0; /* somebody else has the number now */
+        kin_check(&tree->kin, process.pid, process.parent);
+        if (process.pid == tree->init)
                 process.exact = process.cpu = process.waited;
         if (process.pid == command && process.has_not_executed)
                 return 0;
         return add(tree, &process);
 }
 
-static int look_at_all(struct tree *tree, unsigned command, struct tree_questions questions)
+static int look_at_namespace(struct tree *tree, unsigned command, struct tree_questions questions)
 {
         char buffer[8192] __attribute__((aligned(8)));
         long got;
-        int r = 0;
 
         if (lseek(tree->proc, 0, SEEK_SET) < 0)
                 return -errno;
         while ((got = syscall(SYS_getdents64, tree->proc, buffer, sizeof(buffer))) > 0)
                 for (long at = 0; at < got;) {
                         const struct directory_entry *entry = (const void *)(buffer + at);
+                        struct tree_process process = { 0 };
+                        char *end;
+                        int r;
 
-                        r = look_at_named(tree, entry->name, command, questions);
+                        at += entry->length;
+                        process.pid = (unsigned)strtoul(entry->name, &end, 10);
+                        if (*end || end == entry->name)
+                                continue;
+                        r = look_at_one(tree, process, command, questions);
                         if (r < 0)
                                 return r;
-                        at += entry->length;
                 }
         return got < 0 ? -errno : 0;
+}
+
+static int look_at_kin(struct tree *tree, unsigned command, struct tree_questions questions)
+{
+        int r = kin_look(&tree->kin, tree->proc);
+
+        for (size_t i = 0; i < tree->kin.count && !r; i++) {
+                const struct kin_entry *entry = &tree->kin.now[i];
+
+                if (entry->bond == KIN_OURS)
+                        r = look_at_one(tree,
+                                        (struct tree_process){ .pid = entry->pid, .start = entry->start },
+                                        command, questions);
+        }
+        return r;
+}
+
+/* Who was in the middle of an exec is through it now. */
+static int ask_hidden(struct tree *tree, bool *is_hidden)
+{
+        const struct timespec moment = { 0, MOMENT_NS };
+        bool has_waited = false;
+
+        *is_hidden = false;
+        for (size_t i = 0; i < tree->count; i++) {
+                struct tree_process *process = &tree->now[i];
+                char text[4096];
+                ssize_t r;
+
+                if (!process->refusals || process->is_dead)
+                        continue;
+                if (!has_waited)
+                        nanosleep(&moment, NULL);
+                has_waited = true;
+                r = tree_read(tree->proc, process->pid, "io", text, sizeof(text));
+                if (r < 0 && r != -EACCES && r != -ESRCH)
+                        return (int)r;
+                if (r > 0 && tree_parse_io(text, &process->written))
+                        process->refusals = 0;
+                else
+                        *is_hidden = true;
+        }
+        return 0;
 }
 
 /* What was there before and is not there now, and what the others got by waiting. */
@@ -319,6 +377,33 @@ static void compare(struct tree *tree)
         }
         tree_settle_losses(&tree->cpu, gone_cpu, grown_cpu);
         tree_settle_losses(&tree->written, gone_written, grown_written);
+}
+
+static bool has_lost_hidden(struct tree *tree)
+{
+        for (size_t i = 0; i < tree->before_count; i++) {
+                const struct tree_process *old = &tree->before[i],
+                                          *now = find(tree->now, tree->count, old->pid);
+
+                if (old->refusals && !old->is_dead && (!now || now->start != old->start || now->is_dead))
+                        return true;
+        }
+        return false;
+}
+
+static int bound_unseen(struct tree *tree)
+{
+        uint64_t machine;
+        bool is_hidden;
+        int r = ask_hidden(tree, &is_hidden);
+
+        if (r < 0)
+                return r;
+        if (unseen_read_machine(&machine)) {
+                unseen_settle(&tree->unseen, machine, is_hidden, has_lost_hidden(tree));
+                return 0;
+        }
+        return is_hidden ? -EACCES : 0;
 }
 
 /* What lies in the private directories, which are one tmpfs. */
@@ -344,12 +429,16 @@ int tree_look(struct tree *tree, unsigned command, struct tree_questions questio
         tree->now = last;
         tree->capacity = last_capacity;
         tree->count = 0;
-        r = look_at_all(tree, command, questions);
+        r = tree->kin.init ? look_at_kin(tree, command, questions)
+                           : look_at_namespace(tree, command, questions);
+        if (!r && questions.written)
+                r = bound_unseen(tree);
         if (r < 0)
                 return r;
         compare(tree);
         *out = (struct tree_figures){ .cpu = tree->cpu.lost + tree->cpu.pending,
                                       .written = tree->written.lost + tree->written.pending,
+                                      .unseen = tree->unseen.lost + tree->unseen.pending,
                                       .processes = tree->count };
         if (questions.memory) {
                 tree_find_twins(tree->now, tree->count);
@@ -369,13 +458,13 @@ static int look_closely_at(const struct tree *tree, const struct tree_process *s
 {
         struct tree_process process = { .pid = seen->pid };
         char text[4096];
-        ssize_t r = read_of(tree, seen->pid, "smaps_rollup", text, sizeof(text));
+        ssize_t r = tree_read(tree->proc, seen->pid, "smaps_rollup", text, sizeof(text));
         bool is_shared_out = r > 0 && tree_parse_rollup(text, memory);
 
         if (r < 0 && r != -ESRCH && r != -EACCES)
                 return (int)r;
         if (is_shared_out) {
-                r = read_of(tree, seen->pid, "status", text, sizeof(text));
+                r = tree_read(tree->proc, seen->pid, "status", text, sizeof(text));
                 if (r > 0)
                         *memory += (value_of(text, "VmPTE") + value_of(text, "HugetlbPages")) << 10;
                 return 0;
@@ -393,7 +482,7 @@ int tree_look_closely(const struct tree *tree, uint64_t *memory)
         for (size_t i = 0; i < tree->count; i++) {
                 int r;
 
-                if (tree->now[i].pid == 1 || tree->now[i].is_twin)
+                if (tree->now[i].pid == tree->init || tree->now[i].is_twin)
                         continue;
                 r = look_closely_at(tree, &tree->now[i], &part);
                 if (r < 0)
@@ -408,6 +497,7 @@ int tree_open(struct tree *tree, int init, int proc, int stage)
 {
         char path[64];
 
+        tree->init = 1;
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", init, proc);
         tree->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (tree->proc < 0)
@@ -415,6 +505,13 @@ int tree_open(struct tree *tree, int init, int proc, int stage)
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", init, stage);
         tree->stage = open(path, O_PATH | O_CLOEXEC);
         return tree->stage < 0 ? -errno : 0;
+}
+
+int tree_open_host(struct tree *tree, int init)
+{
+        tree->init = tree->kin.init = (unsigned)init;
+        tree->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return tree->proc < 0 ? -errno : 0;
 }
 
 void tree_done(struct tree *tree)
@@ -425,5 +522,6 @@ void tree_done(struct tree *tree)
                 close(tree->stage);
         free(tree->now);
         free(tree->before);
+        kin_done(&tree->kin);
         *tree = (struct tree)TREE_INIT;
 }

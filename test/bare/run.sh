@@ -20,22 +20,15 @@ chmod 755 "$T"
 mkdir "$T/bin" "$T/out"
 flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror -pthread -static)
 "${CC:-cc}" "${flags[@]}" -o "$T/bin/changes" changes.c &&
+        "${CC:-cc}" "${flags[@]}" -o "$T/bin/terminals" terminals.c &&
         "${CC:-cc}" "${flags[@]}" -o "$T/bin/enter" ../tree/enter.c &&
+        cp terminals.py "$T/bin" && chmod 644 "$T/bin/terminals.py" &&
         cp "$ABATIS" "$T/bin/abatis" && chmod 755 "$T/bin/abatis" || exit 1
 
-passed=0 failed=0 skipped=0
-ok() {
-        echo "ok $1"
-        passed=$((passed + 1))
-}
-not_ok() { # NAME REASON
-        echo "not ok $1 - $2"
-        failed=$((failed + 1))
-}
-wants() { # NAME
-        # shellcheck disable=SC2053 # a pattern on purpose
-        [[ $1 == $PATTERN ]]
-}
+command -v musl-gcc >/dev/null && musl-gcc "${flags[@]}" -o "$T/bin/terminals-musl" terminals.c
+
+# shellcheck source-path=SCRIPTDIR source=../sums.sh
+. ../sums.sh
 
 # A fresh world for each test: a home with secrets, a workspace, a tree that is readable.
 fresh() {
@@ -52,12 +45,13 @@ fresh() {
 
 # Runs a command where there are no user namespaces. What it prints comes into TEXT.
 MODE=none
+BEFORE=()
 bare() { enter "$MODE" "$@"; }
 enter() { # none|user COMMAND...
         local code how=$1
         shift
         TEXT=$(cd "$T/world/ws" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
-                timeout -s KILL 100 "$T/bin/enter" "$ID" "$how" /usr/bin/env "$@" 2>&1 </dev/null)
+                timeout -s KILL 100 "${BEFORE[@]}" "$T/bin/enter" "$ID" "$how" /usr/bin/env "$@" 2>&1 </dev/null)
         code=$?
         return "$code"
 }
@@ -251,7 +245,7 @@ test_names_inside() {
 # With something protected in the workspace, the broker does everything; what it was once talked into.
 guarded() { bare "$T/bin/abatis" run --no-audit --protect "$T/world/ws/file" "$@"; }
 test_tricks() {
-        local name code job
+        local name code job flag
         name=link_on_the_way_to_a_protected_file_is_refused$AS
         if wants "$name"; then
                 fresh
@@ -278,12 +272,14 @@ test_tricks() {
                 code=$?
                 [[ $code == 0 ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
         fi
-        name=unix_sockets_of_denied_directories_are_refused_by_name$AS
+        name=presets_with_a_network_are_held$AS
         if wants "$name"; then
                 fresh
-                bare "$T/bin/abatis" run --no-audit --net unix-only -- /bin/true
-                code=$?
-                [[ $code == 125 && $TEXT == *"connected to"* ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+                for flag in --preset=mcp --preset=guard --net=unix-only --net=allow; do
+                        bare "$T/bin/abatis" run --no-audit "$flag" -- /bin/true
+                        code=$?
+                        [[ $code == 0 ]] && ok "${name}_$flag" || not_ok "${name}_$flag" "exit $code: $TEXT"
+                done
         fi
         name=own_descriptors_are_listed$AS
         if wants "$name"; then
@@ -457,6 +453,66 @@ print("yes")'
         kill "$other"
 }
 
+# A limit of the whole tree, counted in the host's /proc: it ends who is over it, and only him.
+counts() { # NAME LIMIT FLAG BOMB HARMLESS
+        local name=$1 code
+        wants "$name" || return
+        fresh
+        bare "$T/bin/abatis" run --no-audit --timeout 30s --json "$3" -- python3 -c "$4"
+        code=$?
+        if [[ $code != 137 || $TEXT != *"\"limit\":\"limits.$2\""* ]]; then
+                not_ok "$name" "exit $code: ${TEXT:0:200}"
+                return
+        fi
+        fresh
+        bare "$T/bin/abatis" run --no-audit --timeout 30s "$3" -- python3 -c "$5"
+        code=$?
+        [[ $code == 0 ]] && ok "$name" || not_ok "$name" "the control failed: exit $code: ${TEXT:0:200}"
+}
+test_limits() {
+        local daemons='import os, time
+def daemons(count, work):
+    for n in range(count):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                work(n)
+            os._exit(0)
+        os.wait()
+def fill(n): kept = bytearray(20 << 20); time.sleep(2)
+def burn(n):
+    while time.process_time() < 0.2: pass
+def write(n): open("f%d" % n, "wb").write(bytes(4 << 20)); time.sleep(0.1)
+'
+        counts "memory_of_daemons_is_counted$AS" memory --memory=200MiB \
+                "${daemons}daemons(20, fill); time.sleep(20)" "${daemons}daemons(3, fill); time.sleep(0.5)"
+        counts "processor_time_of_daemons_is_counted$AS" cpu --cpu=1s \
+                "${daemons}daemons(20, burn); time.sleep(20)" "${daemons}daemons(2, burn); time.sleep(1)"
+        counts "what_daemons_write_is_counted$AS" written --written=16MiB \
+                "${daemons}daemons(9, write); time.sleep(20)" "${daemons}daemons(2, write); time.sleep(0.5)"
+}
+
+# Where somebody could hide, or use memory that is nobody's, a limit is not held.
+test_uncountable() {
+        ((EUID)) && return
+        local BEFORE=(unshare --mount sh -c "mount -t proc -o \$HIDE proc /proc && exec \"\$@\"" sh)
+        export HIDE
+        for HIDE in hidepid=noaccess hidepid=invisible hidepid=ptraceable; do
+                refused_by_name "memory_behind_${HIDE/=/_}_is_refused$AS" limits.memory --memory=1GiB
+                refused_by_name "processor_time_behind_${HIDE/=/_}_is_refused$AS" limits.cpu --cpu=10s
+                refused_by_name "bytes_written_behind_${HIDE/=/_}_are_refused$AS" limits.written --written=1GiB
+        done
+        HIDE=hidepid=off
+        counts "processor_time_behind_hidepid_off_is_counted$AS" cpu --cpu=500ms 'while True: pass' pass
+        BEFORE=(unshare --mount sh -c 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"' sh)
+        refused_by_name "memory_beside_a_tmp_in_memory_is_refused$AS" limits.memory --memory=1GiB
+        counts "processor_time_beside_a_tmp_in_memory_is_counted$AS" cpu --cpu=500ms 'while True: pass' pass
+        BEFORE=(unshare --mount --pid --fork sh -c 'exec "$@"' sh)
+        refused_by_name "counting_in_the_proc_of_others_is_refused$AS" limits.cpu --cpu=10s
+}
+# shellcheck source=terminals.sh
+. ./terminals.sh
+
 run_all() { # UID NAME
         ID=$1 AS=_as_$2
         test_the_plan
@@ -471,12 +527,15 @@ run_all() { # UID NAME
         test_own_tmp
         test_tricks
         test_processes
+        test_limits
+        test_uncountable
+        test_terminals
         refused_by_name "strict_is_refused$AS" filesystem.read --preset strict
-        # The kernel lets no process have two listeners.
+        # In there is no Landlock, and the kernel lets no process have two listeners.
         if wants "second_sandbox_inside_is_refused$AS"; then
                 fresh
                 inside "$T/bin/abatis" run --no-audit -- /bin/true
-                [[ $? == 125 && $TEXT == *broker* ]] && ok "second_sandbox_inside_is_refused$AS" ||
+                [[ $? == 125 && $TEXT == *'cannot be enforced'*Landlock* ]] && ok "second_sandbox_inside_is_refused$AS" ||
                         not_ok "second_sandbox_inside_is_refused$AS" "${TEXT:0:200}"
         fi
 }
@@ -493,6 +552,8 @@ test_container() { # UID NAME docker|masked
         fails "file_outside_is_not_written$AS" sh -c 'echo changed >"$1"' sh "$T/world/out/file"
         fails "secrets_are_not_read$AS" cat "$home/.ssh/id"
         [[ $2$3 == rootmasked ]] || test_own_tmp
+        test_limits
+        [[ $2$3 == rootmasked ]] || test_terminals_of seldom
         if wants "pattern_is_held$AS"; then
                 fresh
                 echo secret-of-env >"$T/world/ws/.env"

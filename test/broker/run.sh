@@ -35,27 +35,14 @@ chmod 755 "$T"
 mkdir "$T/bin"
 flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror -pthread -static)
 "${CC:-cc}" "${flags[@]}" -o "$T/bin/race" race.c &&
+        "${CC:-cc}" "${flags[@]}" -o "$T/bin/locks" locks.c &&
         "${CC:-cc}" "${flags[@]}" -o "$T/bin/enter" ../tree/enter.c &&
         cp "$ABATIS" "$T/bin/abatis" && chmod 755 "$T/bin/abatis" &&
-        cp reach.py ../bare/names.py "$T/bin/" || exit 1
+        cp reach.py ../bare/names.py ../bare/terminals.py "$T/bin/" || exit 1
 WAYS=$(python3 -B reach.py list)
 
-passed=0 failed=0 skipped=0
-ok() {
-        echo "ok $1"
-        passed=$((passed + 1))
-}
-not_ok() { # NAME REASON
-        echo "not ok $1 - $2"
-        failed=$((failed + 1))
-}
-check() { # NAME CONDITION-CODE TEXT
-        if (($2)); then not_ok "$1" "exit $2: ${3:0:300}"; else ok "$1"; fi
-}
-wants() { # NAME
-        # shellcheck disable=SC2053 # a pattern on purpose
-        [[ $1 == $PATTERN ]]
-}
+# shellcheck source-path=SCRIPTDIR source=../sums.sh
+. ../sums.sh
 
 own() { ((EUID)) || chown -Rh "$ID:$ID" "$T/world"; }
 fresh() {
@@ -304,6 +291,8 @@ test_work() {
         works locks_are_free_when_they_were_left '
                 i=0
                 while [ $i -lt 100 ]; do flock -n lock true; i=$((i + 1)); done'
+        works locks_go_with_the_file "
+                '$T/bin/locks' l 2000"
         works processes_see_themselves '
                 [ "$(cat /proc/self/comm)" = cat ]
                 grep -q ^Name:.*grep /proc/self/status
@@ -361,12 +350,22 @@ raise SystemExit(count - 5)'
 
 # The terminal is opened by its name, by whoever has it.
 test_terminal() {
-        local name=terminal_is_opened_by_its_name$AS
-        wants "$name" || return
-        fresh
-        inside --deny-glob '**/.env' --pty -- sh -c 'echo to-the-terminal >/dev/tty'
-        [[ $TEXT == *to-the-terminal* ]]
-        check "$name" $? "$TEXT"
+        local name=terminal_is_opened_by_its_name$AS flag
+        if wants "$name"; then
+                fresh
+                inside --deny-glob '**/.env' --pty -- sh -c 'echo to-the-terminal >/dev/tty'
+                [[ $TEXT == *to-the-terminal* ]]
+                check "$name" $? "$TEXT"
+        fi
+        # Who has another one of its own means that.
+        for flag in '' --pty; do
+                name=terminals_are_made${flag:+_on_a_terminal}$AS
+                wants "$name" || continue
+                fresh
+                inside --deny-glob '**/.env' ${flag:+"$flag"} -- python3 -B "$T/bin/terminals.py"
+                [[ $(grep -c '^ok ' <<<"$TEXT") == 10 ]]
+                check "$name" $? "$TEXT"
+        done
 }
 
 # What init may see and the command may not, the broker does not open: it is asked by every number there is.

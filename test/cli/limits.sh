@@ -80,6 +80,27 @@ if os.fork() == 0:
 time.sleep(20)'
 }
 
+# Each starts the next one and ends: init alone waits for them.
+test_processor_time_of_a_chain_of_orphans_counts() {
+        local chain='import os, sys, time
+for n in range(int(sys.argv[1])):
+    if os.fork(): # the successor goes on while this one works
+        while time.process_time() < 0.03: pass
+        os._exit(0)
+time.sleep(0.2)'
+        FLAGS=(--cpu 1s)
+        # shellcheck disable=SC2016 # of the inner shell
+        ended_by limits.cpu sh -c 'python3 -c "$0" 200; sleep 20' "$chain"
+        # shellcheck disable=SC2016
+        passes sh -c 'python3 -c "$0" 5; sleep 0.5' "$chain"
+}
+
+test_processor_time_of_very_short_children_counts() {
+        FLAGS=(--cpu 1s)
+        # shellcheck disable=SC2016 # of the inner shell
+        ended_by limits.cpu sh -c 'while :; do (:); done'
+}
+
 test_processor_time_below_the_limit_is_fine() {
         FLAGS=(--cpu 20s)
         passes python3 -c "$BURN" 3 0.1
@@ -112,6 +133,32 @@ test_memory_of_one_process_is_limited() {
 test_memory_is_that_of_all_processes() {
         FLAGS=(--memory 150MiB)
         ended_by limits.memory python3 -c "$FILL" 8 30
+}
+
+test_memory_of_orphans_counts() {
+        local orphans='import os, sys, time
+for n in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            kept = bytearray(os.urandom(4096) * 256 * 10)
+            time.sleep(3)
+        os._exit(0)
+    os.wait()
+time.sleep(float(sys.argv[2]))'
+        FLAGS=(--memory 150MiB)
+        ended_by limits.memory python3 -c "$orphans" 20 20
+        passes python3 -c "$orphans" 3 0.5
+}
+
+test_memory_of_a_process_that_hides_counts() {
+        local hidden='import ctypes, sys, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
+kept = bytearray(int(sys.argv[1]) << 20)
+time.sleep(0.5)'
+        FLAGS=(--memory 100MiB)
+        ended_by limits.memory python3 -c "$hidden" 150
+        passes python3 -c "$hidden" 20
 }
 
 test_memory_below_the_limit_is_fine() {
@@ -237,7 +284,45 @@ test_what_is_written_below_the_limit_is_fine() {
         passes sh -c 'head -c 64M /dev/zero >/dev/null; sleep 0.2'
 }
 
+test_what_orphans_write_is_limited() {
+        local orphans='import os, sys, time
+for n in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            open("f%d" % n, "wb").write(bytes(4 << 20)); time.sleep(0.1)
+        os._exit(0)
+    os.wait()
+time.sleep(float(sys.argv[2]))'
+        FLAGS=(--written 16MiB)
+        ended_by limits.written python3 -c "$orphans" 9 20
+        rm -f f?
+        passes python3 -c "$orphans" 2 0.5
+}
+
 # ---- all of them -------------------------------------------------------------------------------------------
+
+test_what_runs_outside_is_not_counted() {
+        local outside
+        python3 -c 'import ctypes, os, time
+kept = bytearray(200 << 20)
+for n in range(200): # and of these the list is long
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0) # PR_SET_PDEATHSIG
+        time.sleep(20); os._exit(0)
+print("ready", flush=True)
+open("outside", "wb").write(bytes(32 << 20))
+end = time.monotonic() + 20
+while time.monotonic() < end: pass' >"$T/said" &
+        outside=$!
+        # shellcheck disable=SC2064 # at the end it is out of sight
+        trap "kill $outside; wait $outside" EXIT
+        eventually grep -q ready "$T/said" || fail "what runs outside does not"
+        FLAGS=(--memory 100MiB --cpu 1s --written 16MiB)
+        passes sh -c 'sleep 1.5; echo x >f'
+        kill -0 $outside || fail "what runs outside has ended"
+        ended_by limits.cpu sh -c 'while :; do (:); done'
+}
 
 test_a_job_beside_one_that_is_ended_goes_on() {
         FLAGS=(--memory 100MiB --cpu 10s)
@@ -292,6 +377,75 @@ for n in range(64): f.write(bytes(1 << 20)); time.sleep(0.05)'
                 grep -q 'could not be counted' "$T/err" || fail "said: $(said)"
         fi
         [ "$(stat -c %s f)" -lt 64000000 ] || fail "everything was written"
+}
+
+# One after the other, each too short to be waited for; by a call, and by a program that cannot be read.
+test_a_process_does_not_evade_a_limit_by_hiding_for_a_moment() {
+        needs cc
+        local how
+        is_root && skip "nobody hides from root"
+        cat >"$W/short.c" <<'C'
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char data[4 << 20];
+int main(int argc, char **argv)
+{
+        if (argc == 2) { /* the program that is started */
+                int fd = open("f", O_WRONLY | O_CREAT, 0600);
+                if (!strcmp(argv[1], "call"))
+                        prctl(PR_SET_DUMPABLE, 0);
+                if (write(fd, data, sizeof(data)) < 0)
+                        return 1;
+                fsync(fd);
+                unlink("f");
+                usleep(60000);
+                return 0;
+        }
+        signal(SIGCHLD, SIG_IGN);
+        for (int n = 0; n < atoi(argv[2]); n++) {
+                if (!fork())
+                        _exit(execl(argv[3], argv[3], argv[1], (char *)0));
+                while (wait(0) > 0)
+                        ;
+        }
+        return 0;
+}
+C
+        cc -w -o short short.c
+        cp short closed
+        chmod 111 closed
+        for how in "call 60 ./short" "no 60 ./closed"; do
+                # shellcheck disable=SC2086 # words
+                capture "$ABATIS" run --written 48MiB --timeout 30s -- ./short $how
+                [ "$RC" = 123 ] || fail "$how: exit code $RC: $(said)"
+                grep -q 'could not be counted' "$T/err" || fail "said: $(said)"
+        done
+        FLAGS=(--written 48MiB)
+        ended_by limits.written ./short no 60 ./short
+        FLAGS=(--written 1TiB)
+        passes ./short call 3 ./short
+        passes ./short no 3 ./closed
+}
+
+# For a moment nobody can look into a process that executes another program.
+test_many_programs_beside_a_busy_disk_are_not_taken_for_hidden_ones() {
+        local writer
+        python3 -c 'import sys, time
+while True: open(sys.argv[1], "wb").write(bytes(16 << 20)); time.sleep(0.02)' "$T/busy" &
+        writer=$!
+        # shellcheck disable=SC2064 # at the end it is out of sight
+        trap "kill $writer; wait $writer" EXIT
+        FLAGS=(--written 32MiB)
+        passes python3 -c 'import os
+kept = bytearray(50 << 20)
+for n in range(400):
+    if os.fork() == 0: os.execv("/bin/true", ["true"])
+    os.wait()'
 }
 
 test_a_short_command_is_never_ended_by_a_limit() {

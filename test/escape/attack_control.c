@@ -90,7 +90,9 @@ static int signal_by_owner(char **argument)
         int pair[2];
         if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) != 0)
                 return untriable("no pipe");
-        if (fcntl(pair[0], F_SETOWN, number_of(argument[0])) != 0)
+        /* The kernel looks at the command's lower half only. */
+        if (fcntl(pair[0], F_SETOWN, number_of(argument[0])) != 0 &&
+            syscall(SYS_fcntl, pair[0], 1ul << 32 | F_SETOWN, number_of(argument[0])) != 0)
                 return refused("F_SETOWN");
         if (fcntl(pair[0], F_SETSIG, SIGUSR1) != 0 || fcntl(pair[0], F_SETFL, O_ASYNC | O_NONBLOCK) != 0)
                 return refused("O_ASYNC");

@@ -13,6 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+const abatis_host able = { .kernel = "6.18.0",
+                           .machine = "aarch64",
+                           .uid = 1000,
+                           .gid = 1000,
+                           .landlock_abi = 7,
+                           .has_mount_setattr = true,
+                           .namespaces = NAMESPACES_USER };
+
 char refused_message[1024];
 char check_text[32768];
 static char *host_home; /* owned */
@@ -217,4 +225,31 @@ int ask_with_own_mounts(int (*ask)(const void *argument), const void *argument)
         if (WEXITSTATUS(status) == 77)
                 skip();
         return WEXITSTATUS(status);
+}
+
+abatis_policy *policy_with_everything(void)
+{
+        abatis_policy *policy = new_policy("strict");
+
+        make_dir("ws/denied");
+        make_dir("ws/kept");
+        set(policy, "filesystem.deny", at("ws/denied"));
+        set(policy, "filesystem.protect", at("ws/kept"));
+        set(policy, "filesystem.deny_glob", "**/.env");
+        assert_int_equal(policy_add_glob(policy, RULE_PROTECT, "*.lock", "test", NULL), 0);
+        set(policy, "network.mode", "unix-only");
+        set(policy, "network.connect", "example.org:443");
+        set(policy, "network.bind", "8080");
+        set(policy, "network.unix", "/run/socket");
+        set(policy, "process.commands", "git");
+        set(policy, "process.commands", "sh");
+        set(policy, "limits.timeout", "1s");
+        set(policy, "limits.output", "1K");
+        set(policy, "limits.open_files", "9");
+        set(policy, "limits.file_size", "1K");
+        set(policy, "limits.processes", "9");
+        set(policy, "limits.memory", "1M");
+        set(policy, "limits.cpu", "1s");
+        set(policy, "limits.written", "1G");
+        return policy;
 }

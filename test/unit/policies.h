@@ -2,6 +2,7 @@
 #ifndef UNIT_POLICIES_H
 #define UNIT_POLICIES_H
 
+#include "plan/host.h"
 #include "policy/policy.h"
 #include "scratch.h"
 
@@ -40,5 +41,11 @@ const char *make_script(const char *relative, const char *first_line);
 /* Runs `ask` in a child that may mount what it likes, and gives what it returns; skips the test where a child cannot
  * have mounts of its own. `ask` may fail the test by returning anything else than expected. */
 int ask_with_own_mounts(int (*ask)(const void *argument), const void *argument);
+
+/* One that can do all that is needed. */
+extern const abatis_host able;
+
+/* With one clause of every kind. */
+abatis_policy *policy_with_everything(void);
 
 #endif

@@ -185,14 +185,15 @@ static void every_combination_fits(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
-                for (int bits = 0; bits < 64; bits++)
+                for (int bits = 0; bits < 128; bits++)
                         build_with((struct filter_options){ .network = modes[i],
                                                             .has_memory_files = bits & 1,
                                                             .counts_memory = bits & 2,
                                                             .is_among_others = bits & 4,
-                                                            .has_broker = bits & (4 | 8 | 16 | 32),
+                                                            .has_broker = bits & (4 | 8 | 16 | 32 | 64),
                                                             .asks_writes = bits & (16 | 32),
-                                                            .asks_reads = bits & 32 });
+                                                            .asks_reads = bits & 32,
+                                                            .asks_connects = bits & 64 });
 }
 
 /* A name in the table that the oracle does not know anywhere is a slip of the pen, and would test nothing. */
@@ -549,6 +550,19 @@ static void a_pair_is_of_unix_sockets_whatever_the_network(void **state)
         }
 }
 
+/* Who is sent it may be outside. */
+static void nobody_is_sent_signals_for_input(void **state)
+{
+        (void)state;
+        build_with((struct filter_options){ .network = NETWORK_DENY, .has_memory_files = true });
+        assert_answer_whatever_is_above("fcntl", 3, F_SETSIG, 9, REFUSED);
+        assert_answer_whatever_is_above("fcntl", 3, F_SETFL, O_ASYNC | O_NONBLOCK, REFUSED);
+        assert_answer_whatever_is_above("fcntl", 3, F_SETFL, O_NONBLOCK | O_APPEND, ALLOWED);
+        assert_answer_whatever_is_above("fcntl", 3, F_GETFL, O_ASYNC, ALLOWED);
+        assert_answer_whatever_is_above("ioctl", 3, FIOASYNC, 0, REFUSED);
+        assert_answer_whatever_is_above("ioctl", 3, FIONBIO, 0, ALLOWED);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -574,6 +588,7 @@ int main(void)
                 cmocka_unit_test(an_allowed_network_is_tcp_udp_unix_and_route_only),
                 cmocka_unit_test(without_network_a_pair_is_connected_for_good),
                 cmocka_unit_test(a_pair_is_of_unix_sockets_whatever_the_network),
+                cmocka_unit_test(nobody_is_sent_signals_for_input),
         };
 
         return cmocka_run_group_tests_name("filter", tests, fill_wanted, NULL);

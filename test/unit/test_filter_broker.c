@@ -1,7 +1,9 @@
 /* test_filter_broker.c: about which calls the filter asks the broker, and which it refuses beside. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "answers.h"
@@ -58,6 +60,38 @@ static void among_others_file_systems_are_only_asked(void **state)
                 assert_answer_whatever_is_above("ioctl", 3, refused[i], 0, REFUSED);
         for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
                 assert_answer_whatever_is_above("ioctl", 3, allowed[i], 0, ALLOWED);
+}
+
+/* The far end of a terminal, by its near one. With namespaces all are the sandbox's own. */
+static void among_others_terminals_are_asked_about(void **state)
+{
+        const uint64_t here = (uint64_t)(int64_t)AT_FDCWD;
+        struct filter_options options = {
+                .network = NETWORK_DENY, .has_memory_files = true, .is_among_others = true, .has_broker = true
+        };
+
+        (void)state;
+        for (int asks_writes = 0; asks_writes < 2; asks_writes++) {
+                options.asks_writes = asks_writes;
+                build_with(options);
+                assert_answer_whatever_is_above("ioctl", 3, 0x5441 /* TIOCGPTPEER */, O_RDWR, ASKED);
+                assert_answer_whatever_is_above("ioctl", 3, TIOCSCTTY, 0, ALLOWED);
+                assert_answer_whatever_is_above("ioctl", 3, TIOCSTI, 0, REFUSED);
+                assert_answer_whatever_is_above("ioctl", 3, FIOSETOWN, 0, REFUSED);
+                assert_answer_whatever_is_above("ioctl", 3, SIOCSPGRP, 0, REFUSED);
+                assert_answer("openat", here, 1, O_RDWR | O_NOCTTY, 0, asks_writes ? ASKED : ALLOWED);
+                assert_answer("openat", 3, 1, O_RDWR | O_CLOEXEC, 0, asks_writes ? ASKED : ALLOWED);
+                assert_answer("openat", here, 1, O_RDONLY | O_NOCTTY, 0, ALLOWED);
+                assert_answer("openat", here, 1, O_PATH | O_RDWR, 0, ALLOWED);
+                assert_answer("openat", here, 1, O_RDWR | O_CREAT, 04755, REFUSED);
+                assert_answer("openat", here, 1, O_RDWR | O_CREAT, 0644, asks_writes ? ASKED : ALLOWED);
+                assert_answer("open", 1, O_RDWR | O_NOCTTY, 0, 0, asks_writes ? ASKED : ALLOWED);
+        }
+        options.is_among_others = false;
+        options.asks_writes = false;
+        build_with(options);
+        assert_answer_whatever_is_above("ioctl", 3, 0x5441 /* TIOCGPTPEER */, O_RDWR, ALLOWED);
+        assert_answer("openat", here, 1, O_RDWR | O_NOCTTY, 0, ALLOWED);
 }
 
 static void among_others_only_oneself_is_scheduled(void **state)
@@ -144,6 +178,8 @@ static void names_are_asked_about_on_request(void **state)
         assert_answer("openat", 3, 1, O_RDONLY | O_CLOEXEC, 0, ALLOWED);
         assert_answer("openat", 3, 1, O_PATH | O_WRONLY, 0, ALLOWED);
         assert_answer("openat", 3, 1, O_RDONLY | O_DIRECTORY, 0, ALLOWED);
+        assert_answer("flock", 3, LOCK_EX, 0, 0, ALLOWED);
+        assert_answer("fcntl", 3, F_OFD_SETLK, 0, 0, ALLOWED);
         assert_answer("mknodat", 3, 1, S_IFREG | 04755, 0, REFUSED);
         assert_answer("ftruncate", 3, 1, 0, 0, ALLOWED);
 }
@@ -173,6 +209,16 @@ static void everything_that_is_opened_is_asked_about_on_request(void **state)
         assert_answer("fchmod", 3, 0600, 0, 0, ASKED);
         assert_answer("fchmod", 3, 04755, 0, 0, REFUSED);
         assert_answer("unlinkat", 3, 1, 0, 0, ASKED);
+        /* Locks of open files, not those of processes. */
+        assert_answer("flock", 3, LOCK_EX | LOCK_NB, 0, 0, ASKED);
+        /* The broker would not know of another domain. */
+        assert_answer("landlock_create_ruleset", 0, 0, 0, 0, MISSING);
+        assert_answer("landlock_restrict_self", 3, 0, 0, 0, ALLOWED);
+        assert_answer_whatever_is_above("fcntl", 3, F_OFD_SETLK, 0, ASKED);
+        assert_answer_whatever_is_above("fcntl", 3, F_OFD_SETLKW, 0, ASKED);
+        assert_answer("fcntl", 3, F_SETLK, 0, 0, ALLOWED);
+        assert_answer("fcntl", 3, F_OFD_GETLK, 0, 0, ALLOWED);
+        assert_answer("fcntl", 3, 1024 /* F_SETLEASE */, 0, 0, REFUSED);
         assert_answer("ioctl", 3, 0x40086602 /* FS_IOC_SETFLAGS */, 0, 0, REFUSED);
         assert_answer("ioctl", 3, 0x80086601 /* FS_IOC_GETFLAGS */, 0, 0, ALLOWED);
         /* There are namespaces. */
@@ -183,16 +229,65 @@ static void everything_that_is_opened_is_asked_about_on_request(void **state)
         assert_answer("msgget", 3, 0, 0, 0, ALLOWED);
 }
 
+/* Only a datagram takes an address by another call than connect. Everything else is as it is where nobody is asked. */
+static void connections_are_asked_about_on_request(void **state)
+{
+        static const struct {
+                int type;
+                bool is_connected;
+        } types[] = { { SOCK_STREAM, true }, { SOCK_SEQPACKET, true },
+                      { SOCK_DGRAM, false }, { SOCK_RAW, false },
+                      { SOCK_RDM, false },   { SOCK_PACKET, false },
+                      { 0, false },          { 15, false } };
+        static const int flags[] = { 0, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_CLOEXEC | SOCK_NONBLOCK, 1 << 30 };
+        static const enum network_mode networks[] = { NETWORK_UNIX_ONLY, NETWORK_ALLOW };
+
+        (void)state;
+        for (size_t i = 0; i < 2; i++) {
+                struct filter_options options = { .network = networks[i],
+                                                  .has_memory_files = true,
+                                                  .has_broker = true };
+                uint32_t internet = networks[i] == NETWORK_ALLOW ? ALLOWED : REFUSED;
+
+                build_with(options);
+                assert_answer("connect", 3, 1, 110, 0, ALLOWED);
+                assert_answer("socket", AF_UNIX, SOCK_DGRAM, 0, 0, ALLOWED);
+                assert_answer("socketpair", AF_UNIX, SOCK_DGRAM, 0, 0, ALLOWED);
+                options.asks_connects = true;
+                build_with(options);
+                assert_answer("connect", 3, 1, 110, 0, ASKED);
+                for (size_t j = 0; j < sizeof(types) / sizeof(*types); j++)
+                        for (size_t k = 0; k < sizeof(flags) / sizeof(*flags); k++) {
+                                uint32_t answer = types[j].is_connected ? ALLOWED : REFUSED;
+                                uint64_t type = (uint64_t)(types[j].type | flags[k]);
+
+                                assert_answer_whatever_is_above("socket", AF_UNIX, type, 0, answer);
+                                assert_answer_whatever_is_above("socketpair", AF_UNIX, type, 0, answer);
+                        }
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM, 0, internet);
+                assert_answer_whatever_is_above("socket", AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 17, internet);
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM, 132, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_SEQPACKET, 0, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_INET6, SOCK_RAW, 0, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_NETLINK, SOCK_RAW, 0, internet);
+                assert_answer_whatever_is_above("socket", AF_NETLINK, SOCK_RAW, 4, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_VSOCK, SOCK_STREAM, 0, REFUSED);
+                assert_answer_whatever_is_above("socketpair", AF_INET, SOCK_STREAM, 0, REFUSED);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(among_others_changes_of_files_are_asked_about),
                 cmocka_unit_test(among_others_file_systems_are_only_asked),
+                cmocka_unit_test(among_others_terminals_are_asked_about),
                 cmocka_unit_test(among_others_only_oneself_is_scheduled),
                 cmocka_unit_test(among_others_queues_are_absent),
                 cmocka_unit_test(among_others_directories_are_asked_about),
                 cmocka_unit_test(names_are_asked_about_on_request),
                 cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
+                cmocka_unit_test(connections_are_asked_about_on_request),
         };
 
         return cmocka_run_group_tests_name("filter_broker", tests, NULL, NULL);

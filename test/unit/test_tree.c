@@ -106,6 +106,49 @@ static void whom_nobody_waits_for_is_not_forgotten(void **state)
         assert_int_equal(losses.pending, 0);
 }
 
+static void what_the_machine_writes_is_read(void **state)
+{
+        uint64_t pages = 0, machine = 0;
+
+        (void)state;
+        assert_true(unseen_parse_vmstat("nr_free_pages 5\nnr_dirtied 77\nnr_written 3\n", &pages));
+        assert_int_equal(pages, 77);
+        assert_false(unseen_parse_vmstat("nr_dirtied_x 77\n", &pages));
+        assert_false(unseen_parse_vmstat("", &pages));
+        assert_int_equal(unseen_parse_diskstats("   7       0 loop0 1 2 3 4 5 6 7 8 9\n"
+                                                " 254       0 vda 1 2 3 4 5 6 1000 8 9 10 11\n"
+                                                " 254       1 vda1 1 2\n"),
+                         1007);
+        assert_int_equal(unseen_parse_diskstats(""), 0);
+        assert_true(unseen_read_machine(&machine));
+        assert_true(machine > 0);
+}
+
+static void who_hides_may_have_written_all_that_was(void **state)
+{
+        struct unseen unseen = { 0 };
+
+        (void)state;
+        unseen_settle(&unseen, 5000, false, false); /* before us */
+        unseen_settle(&unseen, 5100, false, false);
+        assert_int_equal(unseen.pending + unseen.lost, 0);
+        unseen_settle(&unseen, 5300, true, false); /* one was born since, and hides */
+        assert_int_equal(unseen.pending, 200);
+        unseen_settle(&unseen, 5310, true, false);
+        assert_int_equal(unseen.pending, 210);
+        unseen_settle(&unseen, 5320, false, false); /* it can be read again */
+        assert_int_equal(unseen.pending + unseen.lost, 0);
+        unseen_settle(&unseen, 5330, true, false);
+        unseen_settle(&unseen, 5370, false, true); /* until its end */
+        assert_int_equal(unseen.lost, 50);
+        unseen_settle(&unseen, 5400, false, false);
+        unseen_settle(&unseen, 5401, true, false);
+        unseen_settle(&unseen, 5403, true, true); /* the next one has come by then */
+        assert_int_equal(unseen.lost, 53);
+        unseen_settle(&unseen, 5000, true, false); /* never less */
+        assert_int_equal(unseen.pending + unseen.lost, 53);
+}
+
 static void a_vfork_has_its_parents_memory(void **state)
 {
         struct tree_process tree[] = {
@@ -158,6 +201,8 @@ int main(void)
                 cmocka_unit_test(other_files_say_what_they_are_asked),
                 cmocka_unit_test(who_was_waited_for_counts_once),
                 cmocka_unit_test(whom_nobody_waits_for_is_not_forgotten),
+                cmocka_unit_test(what_the_machine_writes_is_read),
+                cmocka_unit_test(who_hides_may_have_written_all_that_was),
                 cmocka_unit_test(a_vfork_has_its_parents_memory),
                 cmocka_unit_test(a_fork_has_its_own_memory),
         };

@@ -1,0 +1,349 @@
+/* child_connect_linux.c: the part of the broker that connects sockets: whom a unix socket is connected to lies in memory and in
+ * the tree, where no filter looks, and Landlock does not judge it before its ABI 9. Raw system calls.
+ *
+ * The address is read once and the caller's socket is taken, so that what is connected is what was judged, whatever the caller
+ * makes of its memory and of the number. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "run/child_broker_linux.h"
+#include "run/child_text_linux.h"
+#include "run/syscall_linux.h"
+
+enum {
+        OF_THREAD = O_EXCL,    /* PIDFD_THREAD, Linux 6.9 */
+        SLICE_US = 370 * 1000, /* nobody else's number, in ticks of any length */
+        SECOND_US = 1000 * 1000,
+        STATUS_SIZE = 2048,
+        RESTART =
+                512, /* ERESTARTSYS: the kernel makes EINTR of it, or makes the call again, as the handler says */
+        PATH_START = offsetof(struct sockaddr_un, sun_path),
+};
+
+/* As the kernel has it: libc's are of other widths elsewhere. */
+struct timeout {
+        long seconds, microseconds;
+};
+
+/* ---- whose abstract sockets are reached ------------------------------------------------------------------ */
+
+/* Landlock keeps the command from abstract sockets that were made outside its domain. The broker is not in that domain and
+ * connects in the command's place, so init has one too, around the command's, before there is a command: in it, the broker
+ * reaches what the command has made and nobody else's. It closes nothing else. */
+long child_broker_scope(void)
+{
+        const struct ll_ruleset ruleset = { .scoped = LL_SCOPE_ABSTRACT };
+        long fd = RAW(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
+        long r = fd < 0 ? fd : RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+
+        if (!r)
+                r = RAW(SYS_landlock_restrict_self, fd, 0);
+        if (fd >= 0)
+                RAW(SYS_close, fd);
+        return r;
+}
+
+/* ---- what the caller has --------------------------------------------------------------------------------- */
+
+/* Before Linux 6.9 only whole processes can be asked. A thread may have descriptors of its own: then it is not the same. */
+static long take_of_process(const struct request *request, long number)
+{
+        struct stat taken, wanted;
+        char *text = request->room->value;
+        uint64_t leader = 0;
+        long process = status_find(text, status_read(request->thread, text, 512), "\nTgid:\t", 10, &leader)
+                               ? RAW(SYS_pidfd_open, leader, 0)
+                               : -ESRCH,
+             fd, object;
+
+        if (process < 0)
+                return process;
+        fd = RAW(SYS_pidfd_getfd, process, number, 0);
+        RAW(SYS_close, process);
+        object = fd < 0 ? fd : caller_open_descriptor(request, number);
+        if (object < 0 || RAW(SYS_fstat, fd, &taken) || RAW(SYS_fstat, object, &wanted) ||
+            /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled both, as the analyzer cannot see */
+            taken.st_dev != wanted.st_dev || taken.st_ino != wanted.st_ino) {
+                if (fd >= 0)
+                        RAW(SYS_close, fd);
+                fd = object < 0 ? object : -EPERM;
+        }
+        if (object >= 0)
+                RAW(SYS_close, object);
+        return fd;
+}
+
+static long take_descriptor(const struct request *request, long number)
+{
+        long thread, fd;
+
+        if (number < 0)
+                return -EBADF;
+        thread = RAW(SYS_pidfd_open, request->thread, OF_THREAD);
+        if (thread == -EINVAL)
+                return take_of_process(request, number);
+        if (thread < 0)
+                return thread;
+        fd = RAW(SYS_pidfd_getfd, thread, number, 0);
+        RAW(SYS_close, thread);
+        return fd;
+}
+
+static long read_address(const struct request *request, struct address *address)
+{
+        address->length = (int)request->args[2];
+        if (address->length < 0 || address->length > (int)sizeof(address->bytes))
+                return -EINVAL;
+        return address->length
+                       ? caller_read(request, request->args[1], address->bytes, (size_t)address->length)
+                       : 0;
+}
+
+/* ---- to whom --------------------------------------------------------------------------------------------- */
+
+static bool has_path(const struct address *address)
+{
+        const struct sockaddr_un *name = (const void *)address->bytes;
+
+        return address->length > PATH_START && address->length <= (int)sizeof(*name) &&
+               name->sun_family == AF_UNIX && name->sun_path[0];
+}
+
+/* Opens what the path leads to, and makes the address lead to that. Returns a descriptor. */
+static long pin(struct request *request, struct address *address)
+{
+        struct sockaddr_un *name = (void *)address->bytes;
+        char *path = request->room->path;
+        const char *real;
+        int length = address->length - PATH_START;
+        long object;
+
+        for (int i = 0; i < length; i++)
+                path[i] = name->sun_path[i];
+        path[length] = '\0';
+        request->directory = AT_FDCWD;
+        request->has_path = request->is_read = request->follows = true;
+        object = broker_find(request, &real);
+        if (object < 0)
+                return object;
+        if (!real || !broker_may_read(request, real)) {
+                RAW(SYS_close, object);
+                return -EACCES;
+        }
+        caller_proc_path(name->sun_path, 0, "fd", object);
+        for (length = 0; name->sun_path[length]; length++)
+                ;
+        address->length = PATH_START + length + 1;
+        return object;
+}
+
+/* ---- connecting ------------------------------------------------------------------------------------------ */
+
+static bool is_nonblocking(const struct connector *connector)
+{
+        return RAW(SYS_fcntl, connector->socket, F_GETFL) & O_NONBLOCK;
+}
+
+/* Whether the caller has a signal to handle, for which the kernel would end a wait. Only one that no other thread of its can take:
+ * told to make its call again without a signal, it would be told so as an error. */
+static bool has_signal(const struct connector *connector)
+{
+        char text[STATUS_SIZE];
+        long length = status_read(connector->thread, text, sizeof(text));
+        uint64_t threads, own, shared, blocked, handled;
+
+        if (!status_find(text, length, "\nThreads:\t", 10, &threads) ||
+            !status_find(text, length, "\nSigPnd:\t", 16, &own) ||
+            !status_find(text, length, "\nShdPnd:\t", 16, &shared) ||
+            !status_find(text, length, "\nSigBlk:\t", 16, &blocked) ||
+            !status_find(text, length, "\nSigCgt:\t", 16, &handled))
+                return false;
+        return (own | (threads == 1 ? shared : 0)) & handled & ~blocked;
+}
+
+/* Another thread of the caller's may have said meanwhile that nobody waits. */
+static bool goes_on(const struct connector *connector, long r)
+{
+        if (connector->domain == AF_UNIX ? r != -EAGAIN : r != -EINPROGRESS && r != -EALREADY)
+                return false;
+        return !is_nonblocking(connector) &&
+               !RAW(SYS_ioctl, connector->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &connector->id);
+}
+
+static long connect_once(const struct connector *connector)
+{
+        return RAW(SYS_connect, connector->socket, connector->address.bytes, connector->address.length);
+}
+
+static long set_timeout(const struct connector *connector, const struct timeout *timeout)
+{
+        return RAW(SYS_setsockopt, connector->socket, SOL_SOCKET, SO_SNDTIMEO, timeout, sizeof(*timeout));
+}
+
+static long get_timeout(const struct connector *connector, struct timeout *timeout)
+{
+        unsigned size = sizeof(*timeout);
+
+        return RAW(SYS_getsockopt, connector->socket, SOL_SOCKET, SO_SNDTIMEO, timeout, &size);
+}
+
+/* The caller's own limit, in microseconds; -1 if there is none. One that is a slice was set here, by another thread that connects
+ * the same socket. */
+static long find_limit(const struct connector *connector, struct timeout *limit)
+{
+        const struct timeout slice = { 0, SLICE_US };
+        struct timeout rounded = { 0, 0 };
+        long r = get_timeout(connector, limit);
+
+        if (!r)
+                r = set_timeout(connector, &slice);
+        if (!r)
+                r = get_timeout(connector, &rounded);
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled both, as the analyzer cannot see */
+        if (r || (limit->seconds == rounded.seconds && limit->microseconds == rounded.microseconds))
+                limit->seconds = limit->microseconds = 0;
+        if (!(limit->seconds || limit->microseconds) || limit->seconds > SECOND_US)
+                return -1; /* for ever, or as good as that */
+        return limit->seconds * SECOND_US + limit->microseconds;
+}
+
+/* Of a socket that waits: in slices, since only its own time limit ends the kernel's wait, and a caller that was killed is
+ * waited for no longer. */
+static long connect_waiting(const struct connector *connector)
+{
+        struct timeout limit = { 0, 0 };
+        long left = find_limit(connector, &limit), first = 0, r;
+
+        for (;;) {
+                const struct timeout slice = { 0, left >= 0 && left < SLICE_US ? left : SLICE_US };
+
+                set_timeout(connector, &slice);
+                r = connect_once(connector);
+                first = first ? first : r;
+                left -= left < 0 ? 0 : slice.microseconds;
+                if (!left || !goes_on(connector, r))
+                        break;
+                if (has_signal(connector)) {
+                        first = r = left < 0 ? -RESTART : -EINTR;
+                        break;
+                }
+        }
+        set_timeout(connector, &limit);
+        return r == -EALREADY ? first : r;
+}
+
+static void run_connector(void *argument)
+{
+        struct connector *connector = argument;
+        long r = is_nonblocking(connector) ? connect_once(connector) : connect_waiting(connector);
+
+        /* Nobody else has the socket when the caller goes on: its close must close it. */
+        RAW(SYS_close, connector->socket);
+        while (!__atomic_load_n(&connector->is_alone, __ATOMIC_ACQUIRE))
+                RAW(SYS_futex, &connector->is_alone, FUTEX_WAIT, 0, 0, 0, 0);
+        broker_send(connector->listener, connector->id, r);
+        for (;;)
+                RAW(SYS_exit, 0);
+}
+
+/* A connection may take minutes, and the broker's threads have other questions to answer: a thread makes it that has copies of
+ * all descriptors. */
+static long start_connector(const struct request *request, struct connector *connector, int *is_taken)
+{
+        struct clone3_arguments arguments = { .flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD |
+                                                       CLONE_CHILD_CLEARTID,
+                                              .child_tid = (uintptr_t)is_taken,
+                                              .stack = (uintptr_t)connector->stack,
+                                              .stack_size = sizeof(connector->stack) };
+        long r;
+
+        connector->listener = request->listener;
+        connector->id = request->id;
+        connector->thread = request->thread;
+        connector->is_alone = 0;
+        __atomic_store_n(is_taken, 1, __ATOMIC_RELEASE);
+        r = raw_clone(&arguments, run_connector, connector);
+        if (r < 0)
+                __atomic_store_n(is_taken, 0, __ATOMIC_RELEASE);
+        return r;
+}
+
+/* The last one has no thread: who connects at once needs none. */
+static int find_connector(struct child_broker_room *room)
+{
+        int i = 0;
+
+        while (i < CONNECTORS && __atomic_load_n(&room->is_connecting[i], __ATOMIC_ACQUIRE))
+                i++;
+        return i;
+}
+
+static long get_option(long socket, int option, int *value)
+{
+        unsigned size = sizeof(*value);
+
+        return RAW(SYS_getsockopt, socket, SOL_SOCKET, option, value, &size);
+}
+
+/* Closes what it is given. */
+static long connect_pinned(const struct request *request, int index, long object)
+{
+        struct connector *connector = &request->room->connectors[index];
+        int type = 0;
+        long socket = connector->socket, r = get_option(socket, SO_TYPE, &type);
+        bool is_started = false;
+
+        if (!r && !caller_is_waiting(request))
+                r = -ESRCH;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        if (!r && type != SOCK_STREAM && type != SOCK_SEQPACKET) {
+                r = connect_once(connector); /* for these there is nothing to wait for */
+        } else if (!r) {
+                r = index < CONNECTORS
+                            ? start_connector(request, connector, &request->room->is_connecting[index])
+                            : -EAGAIN;
+                is_started = r >= 0;
+        }
+        if (object >= 0)
+                RAW(SYS_close, object);
+        RAW(SYS_close, socket);
+        if (!is_started)
+                return r;
+        child_set(&connector->is_alone, 1);
+        return BROKER_HAS_ANSWERED;
+}
+
+long broker_connect(struct request *request)
+{
+        const struct child_broker *broker = request->job->plan->broker;
+        int index = find_connector(request->room);
+        struct connector *connector = &request->room->connectors[index];
+        long object = -1, r;
+
+        connector->socket = take_descriptor(request, (int)request->args[0]);
+        if (connector->socket < 0)
+                return connector->socket;
+        r = read_address(request, &connector->address);
+        if (!r)
+                r = get_option(connector->socket, SO_DOMAIN, &connector->domain);
+        if (!r && connector->domain != AF_UNIX && broker->has_unix_only)
+                r = -EACCES; /* as Landlock says to the command */
+        if (!r && connector->domain == AF_UNIX && has_path(&connector->address)) {
+                object = pin(request, &connector->address);
+                r = object < 0 ? object : 0;
+        }
+        if (r < 0) {
+                RAW(SYS_close, connector->socket);
+                return r;
+        }
+        return connect_pinned(request, index, object);
+}
