@@ -98,6 +98,13 @@ def describe(pids):
     return "; ".join(texts)
 
 
+def owner(pid):
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return None
+
+
 def mounts():
     with open("/proc/self/mountinfo") as file:
         return file.read()
