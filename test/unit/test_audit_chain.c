@@ -405,7 +405,7 @@ static void a_writer_killed_behind_a_rotation_loses_nothing(void **state)
 {
         struct audit_log *log = open_log(2000, 0);
         struct audit_state head;
-        char bytes[HEAD_SIZE], *text;
+        char bytes[HEAD_SIZE], *text, **lines;
         size_t length, count = 0;
 
         (void)state;
@@ -415,7 +415,8 @@ static void a_writer_killed_behind_a_rotation_loses_nothing(void **state)
                         assert_true(head_parse(text, length, &head));
                 free(text);
                 append(log, AUDIT_PLANNED, "a-1", "word");
-                free_lines(read_lines(log_path(), &count), count);
+                lines = read_lines(log_path(), &count);
+                free_lines(lines, count);
         }
         assert_int_equal(count, 1);
         head.size = 0;
