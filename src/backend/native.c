@@ -268,12 +268,8 @@ static size_t add_landlock(struct native *native)
         plan_cover(plan, step, CLAUSE_EXECUTE, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_PRIVACY, PLAN_NO_INDEX);
-        if (native->host->landlock_abi >= 6)
+        if (native->host->landlock_abi >= LANDLOCK_WITH_SCOPES)
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
-        else
-                plan_miss(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX,
-                          "abstract unix sockets need Landlock ABI 6 (Linux 6.12), this kernel has %d",
-                          native->host->landlock_abi);
         for (size_t i = 0; i < native->policy->rule_count; i++)
                 for (size_t j = 0; j < plan->avoided.count; j++)
                         if (native->policy->rules[i].kind == RULE_DENY && !native->policy->rules[i].glob &&

@@ -11,10 +11,10 @@ void native_miss_mounts(struct native *native, enum clause_kind kind, size_t ind
 
         if (host->namespaces != NAMESPACES_NONE)
                 plan_miss(native->plan, kind, index, "recursive read-only mounts need Linux 5.12");
-        else if (host->landlock_abi < LANDLOCK_WITH_SCOPES)
+        else if (host->landlock_abi < LANDLOCK_WITH_REFER)
                 plan_miss(native->plan, kind, index,
-                          "%s; without them Landlock ABI %d (Linux 6.12) is needed", host->namespaces_reason,
-                          LANDLOCK_WITH_SCOPES);
+                          "%s; without them Landlock ABI %d (Linux 5.19) is needed", host->namespaces_reason,
+                          LANDLOCK_WITH_REFER);
         else
                 plan_miss(native->plan, kind, index, "%s; without them a broker is needed, and %s",
                           host->namespaces_reason, host->broker_reason);
@@ -92,6 +92,10 @@ void native_add_bare(struct native *native)
                 miss_all(native);
                 return;
         }
+        if (native->host->landlock_abi < LANDLOCK_WITH_SCOPES)
+                native->asks |= BROKER_SIGNALS;
+        if (native->host->landlock_abi < LANDLOCK_WITH_TRUNCATE)
+                native->asks |= BROKER_TRUNCATION;
         plan_cover(plan, plan_step(plan, PLAN_SWEEP, NULL, 0), CLAUSE_LIFETIME, PLAN_NO_INDEX);
         if (native->policy->has_private_tmp) {
                 plan_cover(plan, plan_step(plan, PLAN_OWN_TMP, NULL, 0), CLAUSE_TMP, PLAN_NO_INDEX);
@@ -127,6 +131,8 @@ void native_cover_bare(struct native *native, size_t landlock, size_t seccomp, s
         plan_cover(plan, seccomp, CLAUSE_IPC, PLAN_NO_INDEX);
         plan_cover(plan, seccomp, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         plan_cover(plan, broker, CLAUSE_WRITE, PLAN_NO_INDEX);
+        if (native->asks & BROKER_SIGNALS)
+                plan_cover(plan, broker, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         for (size_t i = 0; i < native->policy->rule_count; i++)
                 if (native->policy->rules[i].kind == RULE_PROTECT && !native->policy->rules[i].glob)
                         plan_cover(plan, landlock, CLAUSE_PROTECT, i);

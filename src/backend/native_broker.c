@@ -61,6 +61,11 @@ static void leave_visible(struct native *native)
                         "run");
 }
 
+static bool has_unix_sockets(const struct native *native)
+{
+        return native->policy->network == NETWORK_UNIX_ONLY || native->policy->network == NETWORK_ALLOW;
+}
+
 static bool is_about_connections(const struct native *native, size_t index)
 {
         const struct rule *rule = &native->policy->rules[index];
@@ -74,7 +79,7 @@ static void ask_connections(struct native *native)
 {
         bool has_tmp = host_is_bare(native->host) && native->policy->has_private_tmp, is_needed = has_tmp;
 
-        if (native->policy->network != NETWORK_UNIX_ONLY && native->policy->network != NETWORK_ALLOW)
+        if (!has_unix_sockets(native))
                 return;
         for (size_t i = 0; i < native->policy->rule_count; i++)
                 is_needed |= is_about_connections(native, i);
@@ -91,9 +96,30 @@ static void ask_connections(struct native *native)
                 plan_miss(native->plan, CLAUSE_TMP, PLAN_NO_INDEX, "%s", no_descriptors);
 }
 
+/* Whose abstract sockets they are Landlock knows; before it did, the broker connects to none. */
+static bool ask_abstract(struct native *native)
+{
+        const abatis_host *host = native->host;
+
+        if (!has_unix_sockets(native) || host->landlock_abi >= LANDLOCK_WITH_SCOPES)
+                return false;
+        if (!host->has_descriptors || (!native->has_mounts && !host_is_bare(host))) {
+                plan_miss(
+                        native->plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX,
+                        "abstract unix sockets need Landlock ABI %d (Linux 6.12), or a broker that makes the "
+                        "connections, and %s",
+                        LANDLOCK_WITH_SCOPES,
+                        host->has_broker ? "pidfd_getfd is refused" : host->broker_reason);
+                return false;
+        }
+        native->asks |= BROKER_CONNECTS;
+        return true;
+}
+
 size_t native_add_broker(struct native *native)
 {
         struct plan *plan = native->plan;
+        bool has_abstract = ask_abstract(native);
         size_t step;
 
         if (!native->asks && !host_is_bare(native->host))
@@ -106,6 +132,8 @@ size_t native_add_broker(struct native *native)
                         plan_cover(plan, step, clause_of(&native->policy->rules[i]), i);
         if (native->asks & BROKER_CONNECTS && host_is_bare(native->host))
                 plan_cover(plan, step, CLAUSE_TMP, PLAN_NO_INDEX);
+        if (has_abstract)
+                plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
         leave_visible(native);
         return step;
 }

@@ -116,7 +116,9 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
                         host_probe_limits(host);
                         break;
                 }
-        if (has_rules_for_later(policy))
+        if (has_rules_for_later(policy) ||
+            (host->landlock_abi < LANDLOCK_WITH_SCOPES &&
+             (policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW)))
                 host_probe_broker(host);
         return r;
 }

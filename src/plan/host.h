@@ -61,13 +61,17 @@ static inline bool host_has_mounts(const abatis_host *host)
         return host->namespaces != NAMESPACES_NONE && host->has_mount_setattr;
 }
 
-enum { LANDLOCK_WITH_SCOPES = 6 }; /* nobody outside can be sent a signal, and so init cannot be killed */
+enum {
+        LANDLOCK_WITH_REFER = 2,    /* files can be moved to another directory */
+        LANDLOCK_WITH_TRUNCATE = 3, /* who may not write a file cannot empty it */
+        LANDLOCK_WITH_SCOPES = 6,   /* nobody outside is sent a signal, or reached by an abstract socket */
+};
 
 /* No namespaces, but what does for them. */
 static inline bool host_is_bare(const abatis_host *host)
 {
         return host->namespaces == NAMESPACES_NONE && host->has_broker &&
-               host->landlock_abi >= LANDLOCK_WITH_SCOPES;
+               host->landlock_abi >= LANDLOCK_WITH_REFER;
 }
 
 #endif

@@ -91,6 +91,8 @@ enum broker_asks {
         BROKER_READS = 2,  /* every file that is opened to be read, and every directory to be listed */
         BROKER_CONNECTS =
                 4, /* every connection: a unix socket is a file, and nothing else judges who connects to it */
+        BROKER_SIGNALS = 8,     /* every signal to another process */
+        BROKER_TRUNCATION = 16, /* every file that is cut off, by its name or when it is opened */
 };
 
 struct step {

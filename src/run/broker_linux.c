@@ -16,6 +16,8 @@
 
 #define KIND(kind) (1u << (kind))
 
+enum { ABOUT_FILES = BROKER_WRITES | BROKER_READS | BROKER_CONNECTS };
+
 static const char *const none[] = { NULL };
 
 /* A list that ends with NULL: `others`, and the rules of these kinds. Absent paths are among them: they may appear. */
@@ -154,7 +156,7 @@ unsigned broker_threads(const struct plan *plan)
 {
         if (!plan_has(plan, PLAN_BROKER))
                 return 0;
-        return plan_broker_asks(plan) ? 3 : 1;
+        return plan_broker_asks(plan) & ABOUT_FILES ? 3 : 1;
 }
 
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
@@ -183,7 +185,7 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         /* The scope that the command's own domain has is not the broker's, who connects in its place. */
         broker->needs_scope =
                 broker->asks & BROKER_CONNECTS && resources->host->landlock_abi >= LANDLOCK_WITH_SCOPES;
-        return broker->asks ? check_names(policy, broker->asks, err) : 0;
+        return broker->asks & ABOUT_FILES ? check_names(policy, broker->asks, err) : 0;
 }
 
 void broker_done(struct resources *resources)

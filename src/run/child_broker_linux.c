@@ -176,10 +176,10 @@ static long list(const struct request *request, long object)
         char name[PROC_PATH_SIZE];
 
         broker_descriptor_name(name, object);
-        return broker_give(request,
-                           RAW(SYS_openat, request->room->descriptors, name,
-                               O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & kept)),
-                           flags);
+        return broker_give_at_once(request,
+                                   RAW(SYS_openat, request->room->descriptors, name,
+                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & kept)),
+                                   flags);
 }
 
 static long open_directory(const struct request *request, uint64_t flags)
@@ -191,9 +191,7 @@ static long open_directory(const struct request *request, uint64_t flags)
         object = caller_open_object(request);
         if (object < 0)
                 return object;
-        r = !caller_is_waiting(request)  ? -ESRCH
-            : !may_list(request, object) ? -EACCES
-                                         : list(request, object);
+        r = may_list(request, object) ? list(request, object) : -EACCES;
         RAW(SYS_close, object);
         return r;
 }
@@ -329,6 +327,12 @@ static long serve(struct request *request, bool *goes_on)
                                                          : -EPERM;
         case SYS_connect:
                 return broker_connect(request);
+        case SYS_kill:
+        case SYS_tkill:
+        case SYS_tgkill:
+        case SYS_rt_sigqueueinfo:
+        case SYS_rt_tgsigqueueinfo:
+                return broker_signal(request, goes_on);
         case SYS_umask:
                 request->job->has_umasks = true;
                 *goes_on = true;
@@ -348,15 +352,24 @@ static void clear(volatile uint64_t *words, size_t count)
 /* Where a directory is and what may be made in it must be one question. What is only read is judged by where it is found. */
 static bool changes_names(const struct request *request)
 {
-        if (request->call == SYS_connect)
-                return false;
-        if (request->call == SYS_openat)
+        switch (request->call) {
+        case SYS_openat:
                 return broker_is_write(request->args[2]);
 #ifdef SYS_open
-        if (request->call == SYS_open)
+        case SYS_open:
                 return broker_is_write(request->args[1]);
 #endif
-        return request->call != SYS_ioctl;
+        case SYS_connect:
+        case SYS_ioctl:
+        case SYS_kill:
+        case SYS_tkill:
+        case SYS_tgkill:
+        case SYS_rt_sigqueueinfo:
+        case SYS_rt_tgsigqueueinfo:
+                return false;
+        default:
+                return true;
+        }
 }
 
 enum { FREE, TAKEN, AWAITED };

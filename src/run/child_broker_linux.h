@@ -166,6 +166,8 @@ enum { BROKER_WILL_ANSWER = INT_MAX };
 void broker_send(long listener, uint64_t id, long result);
 /* Gives the caller the descriptor, or the errno that stands for it, and closes it here. */
 long broker_give(const struct request *request, long fd, uint64_t flags);
+/* The same of what nobody notices to be open: the caller goes on before it is closed here. */
+long broker_give_at_once(const struct request *request, long fd, uint64_t flags);
 /* Until nothing is open here any more that callers have got. */
 void broker_settle(const struct request *request);
 /* A lock that is 0 at first. */
@@ -179,6 +181,28 @@ long broker_find(const struct request *request, const char **real);
 long broker_open(struct request *request, long directory, uint64_t path, uint64_t flags, uint64_t mode);
 long broker_serve_name(struct request *request);
 long broker_connect(struct request *request);
+
+/* child_descent_linux.c: processes among the host's, by their directories in /proc. */
+enum descent_word {
+        DESCENT_PARENT = 1,
+        DESCENT_GROUP = 2,
+        DESCENT_TERMINAL = 4
+}; /* of "STATE PARENT GROUP SESSION TERMINAL" */
+enum { DESCENT_IS_INIT = INT_MAX };
+/* A descriptor of the process's directory, or a negative errno. */
+long descent_open(long process);
+/* -ESRCH if it is gone. */
+long descent_read(long process, enum descent_word word);
+/* The length of what was read, which ends with a NUL then, or a negative errno. */
+long descent_read_text(long directory, const char *path, char *text, size_t size);
+/* A descriptor, DESCENT_IS_INIT, -ESRCH if the process is gone, -EAGAIN if its parent is, -EPERM if it is nobody's of the job. */
+long descent_open_parent(const struct request *request, long process);
+/* 0 if it descends from init; -ESRCH if it is gone, -EPERM if it is somebody else. */
+long descent_check(const struct request *request, long process);
+bool descent_is_thread(long process, long thread);
+
+/* child_signals_linux.c: kill() and its like. */
+long broker_signal(const struct request *request, bool *goes_on);
 
 /* child_pty_linux.c: terminals that the job has made, where all of the host's are in view. */
 /* Whether the caller, or an ancestor of it in the job, has the other end of this terminal (O_PATH). */

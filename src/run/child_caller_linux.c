@@ -214,26 +214,14 @@ static const char *skip_number(const char *text, long *number)
         return at == text ? 0 : at;
 }
 
-static bool is_thread_of(long process, long thread)
-{
-        char path[PROC_PATH_SIZE];
-        long fd;
-
-        caller_proc_path(path, process, "task", thread);
-        fd = RAW(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
-        if (fd >= 0)
-                RAW(SYS_close, fd);
-        return fd >= 0;
-}
-
 bool caller_is_process(const struct request *request, long process)
 {
-        return is_thread_of(request->thread, process);
+        return descent_is_thread(request->thread, process);
 }
 
 bool caller_is_init(long process)
 {
-        return is_thread_of(RAW(SYS_getpid), process);
+        return descent_is_thread(RAW(SYS_getpid), process);
 }
 
 /* What follows "/proc/self/", or the caller's number in its place; or NULL. */

@@ -118,6 +118,13 @@ static bool has_path(const struct address *address)
                name->sun_family == AF_UNIX && name->sun_path[0];
 }
 
+static bool is_abstract(const struct address *address)
+{
+        const struct sockaddr_un *name = (const void *)address->bytes;
+
+        return address->length > PATH_START && name->sun_family == AF_UNIX && !name->sun_path[0];
+}
+
 /* Opens what the path leads to, and makes the address lead to that. Returns a descriptor. */
 static long pin(struct request *request, struct address *address)
 {
@@ -337,6 +344,8 @@ long broker_connect(struct request *request)
                 r = get_option(connector->socket, SO_DOMAIN, &connector->domain);
         if (!r && connector->domain != AF_UNIX && broker->has_unix_only)
                 r = -EACCES; /* as Landlock says to the command */
+        if (!r && connector->domain == AF_UNIX && is_abstract(&connector->address) && !broker->needs_scope)
+                r = -EPERM; /* whose it is nobody tells */
         if (!r && connector->domain == AF_UNIX && has_path(&connector->address)) {
                 object = pin(request, &connector->address);
                 r = object < 0 ? object : 0;

@@ -113,7 +113,7 @@ struct child_broker {
         unsigned threads;     /* that answer */
         bool is_among_others; /* there are no namespaces: files and processes of the host are in view */
         bool has_unix_only;   /* no other socket is connected */
-        bool needs_scope;     /* as child_ground.has_scope */
+        bool needs_scope;     /* as child_ground.has_scope; without it no abstract socket is connected to */
 };
 
 /* Prepared once for a sandbox, read-only afterwards. */

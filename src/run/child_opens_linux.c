@@ -49,7 +49,7 @@ long broker_give(const struct request *request, long fd, uint64_t flags)
 /* The caller goes on with it while it is closed here: that takes half as long. For files and directories that are only read
  * it makes a difference only to who locks them, or removes them where that looks who has them open (NFS): these calls come
  * here, too, and wait until it is closed. */
-static long give_at_once(const struct request *request, long fd, uint64_t flags)
+long broker_give_at_once(const struct request *request, long fd, uint64_t flags)
 {
         struct seccomp_notif_addfd given = { .id = request->id,
                                              .flags = SECCOMP_ADDFD_FLAG_SEND,
@@ -57,6 +57,8 @@ static long give_at_once(const struct request *request, long fd, uint64_t flags)
                                              .newfd_flags = flags & O_CLOEXEC };
         long r;
 
+        if (fd < 0)
+                return fd;
         broker_take_lock(&request->room->hold);
         r = RAW(SYS_ioctl, request->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given);
         if (r != -EINVAL)
@@ -438,5 +440,6 @@ long broker_open(struct request *request, long directory, uint64_t path, uint64_
                 if (must_be_new)
                         break;
         }
-        return fd >= 0 && is_quiet ? give_at_once(request, fd, flags) : broker_give(request, fd, flags);
+        return fd >= 0 && is_quiet ? broker_give_at_once(request, fd, flags)
+                                   : broker_give(request, fd, flags);
 }

@@ -32,15 +32,6 @@ struct opened {
         unsigned long mount, inode, number;
 };
 
-static const char *read_number(const char *at, unsigned long *out)
-{
-        const char *start = at;
-
-        for (*out = 0; *at >= '0' && *at <= '9' && *out < 1ul << 56; at++)
-                *out = *out * 10 + (unsigned long)(*at - '0');
-        return at == start ? 0 : at;
-}
-
 /* The number in the first line that begins so. */
 static bool find_number(const char *text, const char *name, unsigned long *out)
 {
@@ -50,7 +41,7 @@ static bool find_number(const char *text, const char *name, unsigned long *out)
                 length++;
         while (*text) {
                 if (text_begins_with(text, name))
-                        return read_number(text + length, out);
+                        return text_read_number(text + length, out);
                 while (*text && *text != '\n')
                         text++;
                 text += *text == '\n';
@@ -58,23 +49,11 @@ static bool find_number(const char *text, const char *name, unsigned long *out)
         return false;
 }
 
-static long read_text(long directory, const char *path, char *text, size_t size)
-{
-        long fd = RAW(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC), length;
-
-        if (fd < 0)
-                return fd;
-        length = RAW(SYS_read, fd, text, size - 1);
-        RAW(SYS_close, fd);
-        text[length > 0 ? length : 0] = '\0';
-        return length;
-}
-
 static bool read_opened(long directory, const char *path, bool is_master, struct opened *out)
 {
         char text[1024];
 
-        return read_text(directory, path, text, sizeof(text)) > 0 &&
+        return descent_read_text(directory, path, text, sizeof(text)) > 0 &&
                find_number(text, "mnt_id:\t", &out->mount) && find_number(text, "ino:\t", &out->inode) &&
                (!is_master || find_number(text, "tty-index:\t", &out->number));
 }
@@ -134,53 +113,6 @@ static bool has_master(long process, const struct opened *ptmx, unsigned long wa
         return is_found;
 }
 
-/* "PID (NAME) STATE PARENT GROUP SESSION TERMINAL ...": the name may be anything. */
-enum word { WORD_PARENT = 1, WORD_TERMINAL = 4 };
-
-static unsigned long read_word(long process, enum word word)
-{
-        char text[512], *at = text;
-        long length = read_text(process, "stat", text, sizeof(text));
-        unsigned long number = 0;
-
-        if (length <= 0)
-                return 0;
-        for (at += length; at > text && at[-1] != ')'; at--)
-                ;
-        for (int i = 0; i <= (int)word; i++) {
-                for (; *at == ' '; at++)
-                        ;
-                for (; i < (int)word && *at && *at != ' '; at++)
-                        ;
-        }
-        return read_number(at, &number) ? number : 0;
-}
-
-static long open_process(long process)
-{
-        char path[PROC_PATH_SIZE];
-
-        caller_proc_path(path, process, "", -1);
-        return RAW(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* Up to init, who has every orphan of the job for its child: none above is anybody else's. */
-static long open_parent(const struct request *request, long process)
-{
-        unsigned long parent = read_word(process, WORD_PARENT);
-        long fd;
-
-        if (parent <= 1 || parent == (unsigned long)broker_init_number(request))
-                return -ESRCH;
-        fd = open_process((long)parent);
-        /* It still is: then the number was its own when it was opened. */
-        if (fd >= 0 && read_word(process, WORD_PARENT) != parent) {
-                RAW(SYS_close, fd);
-                return -ESRCH;
-        }
-        return fd;
-}
-
 static bool is_of_terminal(const struct stat *status)
 {
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
@@ -198,16 +130,16 @@ bool pty_is_own(const struct request *request, long object)
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (RAW(SYS_fstat, object, &status) || !is_of_terminal(&status) || !find_ptmx(&ptmx))
                 return false;
-        process = open_process(request->thread);
+        process = descent_open(request->thread);
         if (!caller_is_waiting(request) && process >= 0) {
                 RAW(SYS_close, process);
                 return false;
         }
         for (int i = 0; i < ANCESTORS_MAX && process >= 0 && !is_found; i++) {
                 is_found = has_master(process, &ptmx, minor(status.st_rdev), &looks);
-                above = is_found ? -ESRCH : open_parent(request, process);
+                above = is_found ? -ESRCH : descent_open_parent(request, process);
                 RAW(SYS_close, process);
-                process = above;
+                process = above == DESCENT_IS_INIT ? -ESRCH : above;
         }
         return is_found && !RAW(SYS_fstat, object, &status) && is_of_terminal(&status);
 }
@@ -244,7 +176,7 @@ long pty_serve_peer(struct request *request, bool *goes_on)
         if ((int)request->args[0] < 0 || !find_ptmx(&ptmx))
                 return 0;
         broker_descriptor_name(name, (int)request->args[0]);
-        process = open_process(request->thread);
+        process = descent_open(request->thread);
         if (process < 0)
                 return 0;
         if (find_master(process, name, &ptmx, &number))
@@ -265,8 +197,9 @@ long pty_serve_peer(struct request *request, bool *goes_on)
 
 long pty_open_controlling(const struct request *request, uint64_t flags)
 {
-        long process = open_process(request->thread), object, fd = -ENXIO;
-        unsigned long device = process < 0 ? 0 : read_word(process, WORD_TERMINAL);
+        long process = descent_open(request->thread), object, fd = -ENXIO;
+        long controlling = process < 0 ? process : descent_read(process, DESCENT_TERMINAL);
+        unsigned long device = controlling < 0 ? 0 : (unsigned long)controlling;
         unsigned long number = (device & 0xff) | (device >> 12 & 0xfff00);
         bool is_jobs = request->job->has_terminal && number == (unsigned)request->job->terminal;
 

@@ -23,6 +23,16 @@ static inline bool text_begins_with(const char *text, const char *start)
         return !*start;
 }
 
+/* What follows the number; NULL if there is none. */
+static inline const char *text_read_number(const char *at, unsigned long *out)
+{
+        const char *start = at;
+
+        for (*out = 0; *at >= '0' && *at <= '9' && *out < 1ul << 56; at++)
+                *out = *out * 10 + (unsigned long)(*at - '0');
+        return at == start ? 0 : at;
+}
+
 /* "." or ".." */
 static inline bool text_is_dots(const char *name)
 {

@@ -28,7 +28,7 @@ enum verdict {
         CHECK_OPEN_2,
         CHECK_CHMOD_1, /* as CHECK_MODE_1, then the broker */
         CHECK_CHMOD_2,
-        CHECK_SELF,           /* this thread; about another the broker is asked */
+        CHECK_SELF,           /* this thread, or its group; about another the broker is asked */
         CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
         CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
         VERDICT_COUNT,
@@ -205,7 +205,7 @@ static const struct entry entries_of_names[] = {
 #endif
 };
 
-/* Where reads are asked about: locks that belong to an open file, which the broker may still have open. */
+/* Where reads or lists are asked about: locks that belong to an open file, which the broker may still have open. */
 static const struct entry entries_of_locks[] = {
         { SYS_flock, ASK },
 };
@@ -215,11 +215,22 @@ static const struct entry entries_of_connects[] = {
         { SYS_connect, ASK },
 };
 
+/* Where signals are asked about. 0 is the caller's own group, which nobody else is in. */
+static const struct entry entries_of_signals[] = {
+        { SYS_kill, CHECK_SELF },
+        { SYS_tkill, ASK },
+        { SYS_tgkill, ASK },
+        { SYS_rt_sigqueueinfo, ASK },
+        { SYS_rt_tgsigqueueinfo, ASK },
+        { 424 /* pidfd_send_signal */, ABSENT },
+};
+
 #define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
 #define OF_ATTRIBUTES_COUNT (sizeof(entries_of_attributes) / sizeof(*entries_of_attributes))
 #define AMONG_OTHERS_COUNT (sizeof(entries_among_others) / sizeof(*entries_among_others))
 #define OF_NAMES_COUNT (sizeof(entries_of_names) / sizeof(*entries_of_names))
 #define OF_LOCKS_COUNT (sizeof(entries_of_locks) / sizeof(*entries_of_locks))
 #define OF_CONNECTS_COUNT (sizeof(entries_of_connects) / sizeof(*entries_of_connects))
+#define OF_SIGNALS_COUNT (sizeof(entries_of_signals) / sizeof(*entries_of_signals))
 
 #endif

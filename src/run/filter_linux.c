@@ -230,7 +230,7 @@ static void emit_fcntl(struct builder *builder)
                 emit_test_if(builder, BPF_JEQ, F_SETOWN, ASK);
                 emit_test_if(builder, BPF_JEQ, F_SETOWN_EX, REFUSE);
         }
-        if (builder->options->asks_reads) {
+        if (builder->options->asks_reads || builder->options->is_among_others) {
                 emit_test_if(builder, BPF_JEQ, F_OFD_SETLK, ASK);
                 emit_test_if(builder, BPF_JEQ, F_OFD_SETLKW, ASK);
         }
@@ -256,6 +256,12 @@ static void emit_open_with_broker(struct builder *builder, unsigned flags_argume
         bool has_directory = flags_argument == 2;
         size_t creates, last;
 
+        /* Landlock judges who opens it to write; who only empties it, not before ABI 3. */
+        if (builder->options->asks_truncate) {
+                emit_load(builder, flags_argument);
+                emit_mask(builder, O_PATH | O_TRUNC | O_ACCMODE);
+                emit_test_if(builder, BPF_JEQ, O_TRUNC, ASK);
+        }
         emit_load(builder, flags_argument);
         emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
         creates = last = emit_test(builder, BPF_JSET, O_CREAT | UNNAMED);
@@ -518,14 +524,20 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[entries_among_others[i].number] = (unsigned char)entries_among_others[i].verdict;
         for (size_t i = 0; options->asks_writes && i < OF_NAMES_COUNT; i++)
                 verdicts[entries_of_names[i].number] = (unsigned char)entries_of_names[i].verdict;
-        for (size_t i = 0; options->asks_reads && i < OF_LOCKS_COUNT; i++)
+        for (size_t i = 0; (options->asks_reads || options->is_among_others) && i < OF_LOCKS_COUNT; i++)
                 verdicts[entries_of_locks[i].number] = (unsigned char)entries_of_locks[i].verdict;
         for (size_t i = 0; options->asks_connects && i < OF_CONNECTS_COUNT; i++)
                 verdicts[entries_of_connects[i].number] = (unsigned char)entries_of_connects[i].verdict;
+        for (size_t i = 0; options->asks_signals && i < OF_SIGNALS_COUNT; i++)
+                verdicts[entries_of_signals[i].number] = (unsigned char)entries_of_signals[i].verdict;
+        if (options->asks_truncate)
+                verdicts[SYS_truncate] = ASK;
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
+        /* One that came as stdin is good for its peer. Landlock would judge TCP alone, and listen() without bind() not at all. */
         if (options->network == NETWORK_DENY || options->network == NETWORK_LIST)
-                verdicts[SYS_socket] = REFUSE;
+                verdicts[SYS_socket] = verdicts[SYS_connect] = verdicts[SYS_bind] = verdicts[SYS_listen] =
+                        REFUSE;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)
@@ -538,7 +550,7 @@ int filter_build(const struct filter_options *options, struct filter *filter, ab
 {
         struct builder builder;
         struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
-                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + HOMELESS_COUNT) +
+                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_SIGNALS_COUNT + HOMELESS_COUNT) +
                             3];
         size_t count = make_ranges(ranges, options);
 

@@ -23,7 +23,9 @@ struct filter_options {
         bool has_broker;
         bool asks_writes; /* about everything that makes, writes, moves or removes a file; */
         bool asks_reads;  /* about everything that is opened to be read; */
-        bool asks_connects; /* and about every connection: no unix socket may then take an address by another call */
+        bool asks_connects; /* about every connection: no unix socket may then take an address by another call; */
+        bool asks_signals;  /* about every signal to another process; */
+        bool asks_truncate; /* and before a file is cut off by its name */
 };
 
 /* Fails only if the program outgrows FILTER_MAX. */

@@ -590,7 +590,9 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                                                .has_broker = plan_has(plan, PLAN_BROKER),
                                                .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
                                                .asks_reads = plan_broker_asks(plan) & BROKER_READS,
-                                               .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS };
+                                               .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS,
+                                               .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
+                                               .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION };
         int r;
 
         if (!resources)

@@ -2,7 +2,7 @@
 # Runs every escape attempt with its positive control: as an ordinary user, as one on a machine without user namespaces
 # ("bare") and, if root starts it, as root too.
 #
-#   ABATIS=/path/to/abatis test/escape/run.sh [NAME-PATTERN]
+#   ABATIS=/path/to/abatis PASSES="root user bare" test/escape/run.sh [NAME-PATTERN]
 #
 # An attempt passes when three things hold: without the rule it works (the control), inside it is refused, and
 # nothing outside shows its effect. The exit code of the attempt alone is never believed.
@@ -14,6 +14,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly ORDINARY_UID=4343
 ABATIS=${ABATIS:-$here/../../build/abatis}
+((EUID)) && all="user bare" || all="root user bare"
+PASSES=${PASSES:-$all}
 
 build_programs() { # DIRECTORY
         local flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -static -pthread)
@@ -34,44 +36,52 @@ as_ordinary_user() {
         setpriv --reuid="$ORDINARY_UID" --regid="$ORDINARY_UID" --clear-groups "$@"
 }
 
+run_user() { # SUITE SCRATCH [NAME-PATTERN]
+        if ((EUID)); then
+                run_pass user "$2/user" "$2/bin" "${@:3}"
+        else
+                as_ordinary_user bash "$1/run.sh" --pass user "$2/user" "$2/bin" "${@:3}"
+        fi
+}
+
 run_bare() { # SUITE SCRATCH [NAME-PATTERN]
         "$2/bin/enter" "$ORDINARY_UID" none /bin/bash "$1/run.sh" --pass bare "$2/bare" "$2/bin" "${@:3}"
 }
 
+# Side by side: the passes share nothing but the programs. But those of an ordinary user are one after the other.
 run_passes() {
-        local scratch passed failed skipped
+        local scratch suite=$here passed failed skipped pass
         scratch=$(mktemp -d /var/tmp/escape.XXXXXX) || exit 1
         # shellcheck disable=SC2064 # the directory of now
         trap "chmod -R u+rwx '$scratch' 2>/dev/null; rm -rf '$scratch'" EXIT
         chmod 755 "$scratch"
-        mkdir "$scratch/bin" "$scratch/user" "$scratch/bare"
+        mkdir "$scratch/bin" "$scratch/user" "$scratch/bare" "$scratch/root"
         build_programs "$scratch/bin" || exit 1
-        if ((EUID != 0)); then
-                run_pass user "$scratch/user" "$scratch/bin" "$@" >"$scratch/report.user" &
-                run_bare "$here" "$scratch" "$@" >"$scratch/report.bare"
-                wait
-                cat "$scratch/report.user" "$scratch/report.bare" | tee "$scratch/report"
-        else
+        if ((EUID == 0)); then
                 prepare_privileged_programs "$scratch/bin" || exit 1
-                mkdir "$scratch/root"
                 # The checkout may lie where the ordinary user has no way in.
                 if ! as_ordinary_user test -x "$ABATIS"; then
                         cp "$ABATIS" "$scratch/bin/abatis"
                         ABATIS=$scratch/bin/abatis
                 fi
-                mkdir "$scratch/suite"
-                cp "$here"/*.sh "$here"/known_limits*.txt "$scratch/suite"
+                suite=$scratch/suite
+                mkdir "$suite"
+                cp "$here"/*.sh "$here"/known_limits*.txt "$suite"
                 chown "$ORDINARY_UID:$ORDINARY_UID" "$scratch/user" "$scratch/bare"
-                # Side by side: the passes share nothing but the programs.
-                run_pass root "$scratch/root" "$scratch/bin" "$@" >"$scratch/report.root" &
-                as_ordinary_user bash "$scratch/suite/run.sh" --pass user "$scratch/user" "$scratch/bin" "$@" \
-                        >"$scratch/report.user"
-                run_bare "$scratch/suite" "$scratch" "$@" >"$scratch/report.bare"
-                wait
-                cat "$scratch/report.root" "$scratch/report.user" "$scratch/report.bare" | tee "$scratch/report"
         fi
+        for pass in $PASSES; do
+                case $pass in
+                root) run_pass root "$scratch/root" "$scratch/bin" "$@" >"$scratch/report.root" & ;;
+                user) run_user "$suite" "$scratch" "$@" >"$scratch/report.user" ;;
+                bare) run_bare "$suite" "$scratch" "$@" >"$scratch/report.bare" ;;
+                esac
+        done
+        wait
+        for pass in $PASSES; do
+                cat "$scratch/report.$pass"
+        done | tee "$scratch/report"
         # A pass that died on its way has failed, whatever it had passed by then.
-        [[ $(grep -c '^pass complete: ' "$scratch/report") == $((EUID ? 2 : 3)) ]] ||
+        [[ $(grep -c '^pass complete: ' "$scratch/report") == $(wc -w <<<"$PASSES") ]] ||
                 not_ok every_pass_runs_to_its_end "one stopped early" | tee -a "$scratch/report"
         passed=$(grep -c '^ok' "$scratch/report")
         failed=$(grep -c '^not ok' "$scratch/report")

@@ -50,7 +50,7 @@ static const struct {
         { MISSING, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register" },
         { CHECKED,
           "unshare clone ioctl fchmod fchmodat chmod mknodat mknod openat open creat socket socketpair "
-          "prlimit64 fcntl" },
+          "connect bind listen prlimit64 fcntl" },
         /* what ordinary work cannot do without; everything not listed above must be allowed as well */
         { ALLOWED,
           "read write readv writev pread64 pwrite64 close dup dup3 lseek mmap mprotect munmap brk mremap madvise "
@@ -62,7 +62,7 @@ static const struct {
           "inotify_init1 inotify_add_watch statx newfstatat fstat faccessat faccessat2 readlinkat getdents64 "
           "mkdirat unlinkat renameat renameat2 linkat symlinkat truncate ftruncate fallocate fsync flock "
           "fchown fchownat utimensat setxattr getxattr listxattr removexattr chdir fchdir getcwd umask sync "
-          "bind listen accept accept4 connect sendto recvfrom sendmsg recvmsg sendmmsg shutdown getsockopt "
+          "accept accept4 sendto recvfrom sendmsg recvmsg sendmmsg shutdown getsockopt "
           "setsockopt getsockname getpeername shmget shmat semget msgget mq_open clock_gettime clock_nanosleep "
           "nanosleep sched_yield sched_setaffinity sched_getaffinity getrlimit getrusage uname sysinfo "
           "times personality membarrier rseq close_range copy_file_range splice tee vmsplice sendfile "
@@ -480,6 +480,21 @@ static void without_network_no_socket_is_made(void **state)
         }
 }
 
+/* Whoever starts the command may give it one. */
+static void without_network_no_socket_finds_another_peer(void **state)
+{
+        static const char *const calls[] = { "connect", "bind", "listen" };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+                for (size_t j = 0; j < sizeof(calls) / sizeof(*calls); j++) {
+                        bool is_open = modes[i] == NETWORK_UNIX_ONLY || modes[i] == NETWORK_ALLOW;
+
+                        build(modes[i]);
+                        assert_answer(calls[j], 0, 1, 16, 0, is_open ? ALLOWED : REFUSED);
+                }
+}
+
 static void unix_only_means_unix_only(void **state)
 {
         (void)state;
@@ -584,6 +599,7 @@ int main(void)
                 cmocka_unit_test(no_call_makes_a_set_id_file),
                 cmocka_unit_test(no_open_creates_a_set_id_file),
                 cmocka_unit_test(without_network_no_socket_is_made),
+                cmocka_unit_test(without_network_no_socket_finds_another_peer),
                 cmocka_unit_test(unix_only_means_unix_only),
                 cmocka_unit_test(an_allowed_network_is_tcp_udp_unix_and_route_only),
                 cmocka_unit_test(without_network_a_pair_is_connected_for_good),

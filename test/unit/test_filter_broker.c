@@ -178,10 +178,15 @@ static void names_are_asked_about_on_request(void **state)
         assert_answer("openat", 3, 1, O_RDONLY | O_CLOEXEC, 0, ALLOWED);
         assert_answer("openat", 3, 1, O_PATH | O_WRONLY, 0, ALLOWED);
         assert_answer("openat", 3, 1, O_RDONLY | O_DIRECTORY, 0, ALLOWED);
-        assert_answer("flock", 3, LOCK_EX, 0, 0, ALLOWED);
-        assert_answer("fcntl", 3, F_OFD_SETLK, 0, 0, ALLOWED);
+        assert_answer("flock", 3, LOCK_EX, 0, 0, ASKED);
+        assert_answer("fcntl", 3, F_OFD_SETLK, 0, 0, ASKED);
         assert_answer("mknodat", 3, 1, S_IFREG | 04755, 0, REFUSED);
         assert_answer("ftruncate", 3, 1, 0, 0, ALLOWED);
+        /* With namespaces no directory is asked about, and nobody else has it open. */
+        build_with((struct filter_options){
+                .network = NETWORK_DENY, .has_memory_files = true, .has_broker = true, .asks_writes = true });
+        assert_answer("flock", 3, LOCK_EX, 0, 0, ALLOWED);
+        assert_answer("fcntl", 3, F_OFD_SETLK, 0, 0, ALLOWED);
 }
 
 static void everything_that_is_opened_is_asked_about_on_request(void **state)
@@ -276,6 +281,74 @@ static void connections_are_asked_about_on_request(void **state)
         }
 }
 
+static void signals_are_asked_about_on_request(void **state)
+{
+        static const char *const calls[] = { "kill", "tkill", "tgkill", "rt_sigqueueinfo",
+                                             "rt_tgsigqueueinfo" };
+        struct filter_options options = {
+                .network = NETWORK_DENY, .has_memory_files = true, .is_among_others = true, .has_broker = true
+        };
+
+        (void)state;
+        for (int asks = 0; asks < 2; asks++) {
+                options.asks_signals = asks;
+                build_with(options);
+                for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+                        assert_answer_whatever_is_above(calls[i], 1234, 9, 9, asks ? ASKED : ALLOWED);
+                assert_answer("kill", (uint64_t)-1, 9, 0, 0, asks ? ASKED : ALLOWED);
+                assert_answer_whatever_is_above("kill", 0, 9, 0, ALLOWED);
+                assert_int_equal(ask_number(NATIVE, 424 /* pidfd_send_signal */, 3, 9, 0, 0),
+                                 asks ? MISSING : ALLOWED);
+        }
+}
+
+/* Who opens a file to write it is judged by Landlock. */
+static void truncation_is_asked_about_on_request(void **state)
+{
+        const uint64_t here = (uint64_t)(int64_t)AT_FDCWD;
+        struct filter_options options = {
+                .network = NETWORK_DENY, .has_memory_files = true, .is_among_others = true, .has_broker = true
+        };
+
+        (void)state;
+        for (int asks = 0; asks < 2; asks++) {
+                const uint32_t answer = asks ? ASKED : ALLOWED;
+
+                options.asks_truncate = asks;
+                build_with(options);
+                assert_answer("truncate", 1, 0, 0, 0, answer);
+                assert_answer("openat", here, 1, O_RDONLY | O_TRUNC, 0, answer);
+                assert_answer("openat", 3, 1, O_RDONLY | O_TRUNC | O_CLOEXEC, 0, answer);
+                assert_answer("openat", 3, 1, O_RDONLY | O_TRUNC | O_CREAT, 0644, answer);
+                assert_answer("open", 1, O_RDONLY | O_TRUNC | O_CREAT, 0644, 0, answer);
+                assert_answer("openat", 3, 1, O_WRONLY | O_TRUNC | O_CREAT, 0644, ALLOWED);
+                assert_answer("openat", 3, 1, O_RDWR | O_TRUNC, 0, ALLOWED);
+                assert_answer("openat", 3, 1, O_PATH | O_TRUNC, 0, ALLOWED);
+                assert_answer("ftruncate", 3, 0, 0, 0, ALLOWED);
+        }
+}
+
+static void every_combination_fits(void **state)
+{
+        static const enum network_mode networks[] = { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW };
+
+        (void)state;
+        for (unsigned bits = 0; bits < 3u << 8; bits++) {
+                const struct filter_options options = { .network = networks[bits >> 8],
+                                                        .has_memory_files = bits & 1,
+                                                        .counts_memory = bits & 2,
+                                                        .is_among_others = bits & 4,
+                                                        .has_broker = true,
+                                                        .asks_writes = bits & 8,
+                                                        .asks_reads = bits & 16,
+                                                        .asks_connects = bits & 32,
+                                                        .asks_signals = bits & 64,
+                                                        .asks_truncate = bits & 128 };
+
+                build_with(options);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -288,6 +361,9 @@ int main(void)
                 cmocka_unit_test(names_are_asked_about_on_request),
                 cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
                 cmocka_unit_test(connections_are_asked_about_on_request),
+                cmocka_unit_test(signals_are_asked_about_on_request),
+                cmocka_unit_test(truncation_is_asked_about_on_request),
+                cmocka_unit_test(every_combination_fits),
         };
 
         return cmocka_run_group_tests_name("filter_broker", tests, NULL, NULL);
