@@ -7,110 +7,63 @@
 #include "policy/policy.h"
 
 /* Where in a name, which is in upper case by then, the text stands. */
-enum position { WHOLE, BEGINNING, END, ANYWHERE };
+enum position { WHOLE = 1, BEGINNING, END, ANYWHERE };
 
 struct pattern {
-        enum position position;
-        size_t length; /* counted by the compiler: a launch compares all of them with every variable */
+        enum position position; /* 0 ends a list */
+        size_t length;          /* counted by the compiler: a launch compares every variable */
         const char *text;
 };
 
-#define IS(text)                              \
-        {                                     \
-                WHOLE, sizeof(text) - 1, text \
+#define PATTERN(position, text)                      \
+        {                                            \
+                (position), sizeof(text) - 1, (text) \
         }
-#define STARTS(text)                              \
-        {                                         \
-                BEGINNING, sizeof(text) - 1, text \
-        }
-#define ENDS(text)                          \
-        {                                   \
-                END, sizeof(text) - 1, text \
-        }
-#define HAS(text)                                \
-        {                                        \
-                ANYWHERE, sizeof(text) - 1, text \
-        }
+#define IS(text) PATTERN(WHOLE, text)
+#define STARTS(text) PATTERN(BEGINNING, text)
+#define ENDS(text) PATTERN(END, text)
+#define HAS(text) PATTERN(ANYWHERE, text)
+#define LIST(...) ((const struct pattern[]){ __VA_ARGS__, { 0 } })
 
-static const struct pattern filtered[] = {
-        HAS("API_KEY"),
-        HAS("APIKEY"),
-        ENDS("_KEY"),
-        ENDS("_KEYS"),
-        ENDS("TOKEN"),
-        ENDS("_TOKENS"),
-        HAS("_TOKEN_"),
-        STARTS("TOKEN_"),
-        HAS("AUTHTOKEN"),
-        HAS("SECRET"),
-        HAS("PASSWORD"),
-        HAS("PASSWD"),
-        HAS("PASSPHRASE"),
-        ENDS("PASS"),
-        ENDS("_PWD"),
-        HAS("CREDENTIAL"),
-        HAS("PRIVATE_KEY"),
-        HAS("ACCESS_KEY"),
-        HAS("_KEY_"),
-        ENDS("_AUTH"),
-        ENDS("_COOKIE"),
-        ENDS("_PAT"),
-        ENDS("_JWT"),
-        ENDS("_SK"),
-        ENDS("_PEM"),
-        STARTS("AWS_"),
-        STARTS("AZURE_"),
-        STARTS("GH_"),
-        STARTS("VAULT_"),
-        IS("KUBECONFIG"),
-        IS("DOCKER_HOST"),
-        IS("DOCKER_AUTH_CONFIG"),
-        ENDS("DATABASE_URL"),
-        ENDS("_DSN"),
-        HAS("CONNECTION_STRING"),
-        HAS("WEBHOOK"),
-        /* ways to somebody else's process */
-        IS("SSH_AUTH_SOCK"),
-        IS("SSH_AGENT_PID"),
-        IS("GPG_AGENT_INFO"),
-        STARTS("DBUS_"),
-        IS("XDG_RUNTIME_DIR"),
-        STARTS("GNOME_KEYRING_"),
-        IS("XAUTHORITY"),
-        /* what steers the loader or a shell before its first line */
-        STARTS("LD_"),
-        IS("GCONV_PATH"),
-        IS("BASH_ENV"),
-        IS("ENV"),
-        STARTS("BASH_FUNC_"),
-        IS("GLIBC_TUNABLES"),
+/* By the first letter of the text, so that only few are compared at each place of a name: secrets; ways to somebody else's
+ * process (agents, sockets, D-Bus); and what steers the loader or a shell before its first line. */
+#define LETTER(letter) ((letter)&31)
+static const struct pattern *const filtered[32] = {
+        [LETTER('A')] = LIST(HAS("ACCESS_KEY"), HAS("API_KEY"), HAS("APIKEY"), HAS("AUTHTOKEN"),
+                             STARTS("AWS_"), STARTS("AZURE_")),
+        [LETTER('B')] = LIST(IS("BASH_ENV"), STARTS("BASH_FUNC_")),
+        [LETTER('C')] = LIST(HAS("CONNECTION_STRING"), HAS("CREDENTIAL")),
+        [LETTER('D')] =
+                LIST(ENDS("DATABASE_URL"), STARTS("DBUS_"), IS("DOCKER_AUTH_CONFIG"), IS("DOCKER_HOST")),
+        [LETTER('E')] = LIST(IS("ENV")),
+        [LETTER('G')] = LIST(IS("GCONV_PATH"), STARTS("GH_"), IS("GLIBC_TUNABLES"), STARTS("GNOME_KEYRING_"),
+                             IS("GPG_AGENT_INFO")),
+        [LETTER('K')] = LIST(IS("KUBECONFIG")),
+        [LETTER('L')] = LIST(STARTS("LD_")),
+        [LETTER('P')] =
+                LIST(ENDS("PASS"), HAS("PASSPHRASE"), HAS("PASSWD"), HAS("PASSWORD"), HAS("PRIVATE_KEY")),
+        [LETTER('S')] = LIST(HAS("SECRET"), IS("SSH_AGENT_PID"), IS("SSH_AUTH_SOCK")),
+        [LETTER('T')] = LIST(ENDS("TOKEN"), STARTS("TOKEN_")),
+        [LETTER('V')] = LIST(STARTS("VAULT_")),
+        [LETTER('W')] = LIST(HAS("WEBHOOK")),
+        [LETTER('X')] = LIST(IS("XAUTHORITY"), IS("XDG_RUNTIME_DIR")),
+        [LETTER('_')] = LIST(ENDS("_AUTH"), ENDS("_COOKIE"), ENDS("_DSN"), ENDS("_JWT"), ENDS("_KEY"),
+                             HAS("_KEY_"), ENDS("_KEYS"), ENDS("_PAT"), ENDS("_PEM"), ENDS("_PWD"),
+                             ENDS("_SK"), HAS("_TOKEN_"), ENDS("_TOKENS")),
 };
 
-/* memmem() prepares itself for long texts each time. */
-static bool contains(const char *name, size_t length, const struct pattern *pattern)
+/* Whether the text may stand at this place, with so much left of the name. */
+static bool fits(const struct pattern *pattern, size_t at, size_t left)
 {
-        const char *last = name + length - pattern->length;
-
-        for (; name <= last; name++)
-                /* NOLINTNEXTLINE(clang-analyzer-core.*): all of the name was filled */
-                if (*name == *pattern->text && !memcmp(name, pattern->text, pattern->length))
-                        return true;
-        return false;
-}
-
-static bool matches(const struct pattern *pattern, const char *name, size_t length)
-{
-        if (length < pattern->length)
-                return false;
         switch (pattern->position) {
         case WHOLE:
-                return length == pattern->length && !memcmp(name, pattern->text, length);
+                return !at && left == pattern->length;
         case BEGINNING:
-                return !memcmp(name, pattern->text, pattern->length);
+                return !at && left >= pattern->length;
         case END:
-                return !memcmp(name + length - pattern->length, pattern->text, pattern->length);
+                return left == pattern->length;
         case ANYWHERE:
-                return contains(name, length, pattern);
+                return left >= pattern->length;
         }
         return true;
 }
@@ -124,9 +77,14 @@ bool environment_is_secret(const char *name, size_t length)
                 return true;
         for (size_t i = 0; i < length; i++)
                 upper[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
-        for (size_t i = 0; i < sizeof(filtered) / sizeof(*filtered); i++)
-                if (matches(&filtered[i], upper, length))
-                        return true;
+        for (size_t at = 0; at < length; at++) {
+                const struct pattern *pattern = filtered[LETTER(upper[at])];
+
+                for (; pattern && pattern->position; pattern++)
+                        if (fits(pattern, at, length - at) && upper[at + 1] == pattern->text[1] &&
+                            !memcmp(upper + at, pattern->text, pattern->length))
+                                return true;
+        }
         return false;
 }
 
