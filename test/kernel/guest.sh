@@ -1,6 +1,6 @@
 #!/bin/sh
 # guest.sh: init of the virtual machine: limits with controllers of cgroup v2, for root, for a user with a delegated
-# subtree and for one without.
+# subtree and for one without; then what holds without user namespaces.
 export PATH=/bin HOME=/ws
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -94,6 +94,7 @@ chown -R 1000 /sys/fs/cgroup/user
 echo $$ >/sys/fs/cgroup/user/shell/cgroup.procs
 with_limits
 with_cgroup /sys/fs/cgroup/user
+. /guest_bare.sh
 echo "guest is done"
 sync
 poweroff -f

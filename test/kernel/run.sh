@@ -1,5 +1,6 @@
 #!/bin/bash
-# run.sh: boots a kernel in qemu and tests there what this machine may not have: controllers of cgroup v2.
+# run.sh: boots a kernel in qemu and tests there what this machine may not have: controllers of cgroup v2, a sysctl that
+# forbids user namespaces, an older Landlock.
 #
 #   KERNEL=/boot/vmlinuz-6.1.0-arm64 BUILD=build test/kernel/run.sh
 #
@@ -33,11 +34,14 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root"/tree/{bin,proc,sys,dev,tmp,ws,etc}
 cp "$BUILD/abatis" "$(command -v busybox)" "$root/tree/bin/"
-cc -O1 -static -o "$root/tree/bin/hog" hog.c || exit 1
-for name in sh mount mkdir chmod chown sed head grep ls wc pidof sleep true sync poweroff; do
+for program in hog ways; do
+        cc -O1 -static -o "$root/tree/bin/$program" "$program.c" || exit 1
+done
+for name in sh mount mkdir chmod chown sed head grep ls wc pidof setsid sleep true sync poweroff; do
         ln -s busybox "$root/tree/bin/$name"
 done
 cp guest.sh "$root/tree/init"
+cp guest_bare.sh "$root/tree/"
 chmod 755 "$root/tree/init"
 (cd "$root/tree" && find . | cpio -o -H newc --quiet | gzip -1) >"$root/initrd" || exit 1
 
