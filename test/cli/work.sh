@@ -482,6 +482,21 @@ test_a_read_only_file_stays_read_only() {
         control sandbox sh -c 'echo written >kept'
 }
 
+test_processors_are_kept() {
+        local all first list=(grep Cpus_allowed_list /proc/self/status)
+        all=$("${list[@]}")
+        first=$(sed 's/.*[[:space:]]//; s/[-,].*//' <<<"$all")
+        succeeds sandbox "${list[@]}"
+        prints "$all"
+        # Of who asks the broker, whose threads have theirs from init; and of who has one only.
+        FLAGS=(--deny-glob '**/.env')
+        succeeds sandbox "${list[@]}"
+        prints "$all"
+        needs taskset
+        succeeds taskset -c "$first" "$ABATIS" run --no-audit -- "${list[@]}"
+        prints "Cpus_allowed_list:"$'\t'"$first"
+}
+
 test_umask_and_locale_are_kept() {
         umask 027
         succeeds sandbox sh -c 'umask; >made; stat -c %a made'
