@@ -31,6 +31,9 @@ const struct contender run_abatis = { .name = "abatis run", .words = WORDS("{aba
 const struct contender run_with_pattern = {
         .name = "abatis run --deny-glob", .words = WORDS("{abatis}", "run", "--deny-glob", "**/.env", "--")
 };
+/* No sandbox: what it costs to be asked, whoever answers. */
+const struct contender run_notified = { .name = "a broker that decides nothing",
+                                        .words = WORDS("{bin}/notified") };
 /* Nobody else here writes a log; what ours adds has a bar of its own. */
 const struct contender run_unlogged = { .name = "abatis run --no-audit",
                                         .words = WORDS("{abatis}", "run", "--no-audit", "--") };

@@ -70,6 +70,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -static -o "$dir/bin/true" "$here/true.c"
         $CC $common -static -o "$dir/bin/bench-hold" "$here/hold.c"
         $CC $common -static -o "$dir/bin/gush" "$here/gush.c"
+        $CC $common -static -pthread -o "$dir/bin/notified" "$here/notified.c"
         $CC $common -static -o "$dir/bin/enter" "$here/../test/tree/enter.c"
         for program in launch overhead memory audit; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \

@@ -236,13 +236,12 @@ static long act_on_times_at(struct request *request, uint64_t flags)
         return flags ? -EINVAL : act_on_descriptor(request, change_times);
 }
 
-/* Another thread of the caller's process may be meant, nobody else. Only numbers decide, so the call itself goes on. */
+/* The caller itself may be meant, nobody else: not even another of its threads, whose number is somebody else's when that has
+ * ended. Only numbers decide, so the call itself goes on. */
 static long judge_target(const struct request *request, uint64_t number, bool *goes_on)
 {
-        if ((int)number <= 0 || !caller_is_process(request, (int)number))
-                return -EPERM;
-        *goes_on = caller_is_waiting(request);
-        return *goes_on ? 0 : -ESRCH;
+        *goes_on = caller_keeps_number(request, (int)number);
+        return *goes_on ? 0 : -EPERM;
 }
 
 static long open_by_flags(struct request *request, bool has_directory)

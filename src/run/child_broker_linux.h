@@ -97,6 +97,10 @@ long caller_read_text(const struct request *request, uint64_t address, char *to,
 void caller_redirect(const struct request *request);
 /* Whether this is its number, or that of another of its threads. */
 bool caller_is_process(const struct request *request, long process);
+/* Its own number, or its process's: these stay its own while it waits. */
+bool caller_keeps_number(const struct request *request, long number);
+/* The number of its process, or a negative errno. */
+long caller_find_process(const struct request *request);
 /* The same of init, of which the broker is a part. */
 bool caller_is_init(long process);
 /* Whether it is of a file system of processes. */

@@ -14,7 +14,7 @@
 #include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
-enum { PAGE = 4096, LINKS_MAX = 40, PROC_SUPER_MAGIC = 0x9fa0 };
+enum { PAGE = 4096, LINKS_MAX = 40, PROC_SUPER_MAGIC = 0x9fa0, STATUS_SIZE = 512 };
 
 /* ---- the caller ----------------------------------------------------------------------------------------- */
 
@@ -217,6 +217,23 @@ static const char *skip_number(const char *text, long *number)
 bool caller_is_process(const struct request *request, long process)
 {
         return descent_is_thread(request->thread, process);
+}
+
+/* Of another thread it may be somebody else's a moment later. */
+bool caller_keeps_number(const struct request *request, long number)
+{
+        return number > 0 && (number == request->thread || number == caller_find_process(request)) &&
+               caller_is_waiting(request);
+}
+
+long caller_find_process(const struct request *request)
+{
+        char text[STATUS_SIZE];
+        uint64_t leader = 0;
+
+        return status_find(text, status_read(request->thread, text, sizeof(text)), "\nTgid:\t", 10, &leader)
+                       ? (long)leader
+                       : -ESRCH;
 }
 
 bool caller_is_init(long process)

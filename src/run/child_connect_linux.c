@@ -58,12 +58,8 @@ long child_broker_scope(void)
 static long take_of_process(const struct request *request, long number)
 {
         struct stat taken, wanted;
-        char *text = request->room->value;
-        uint64_t leader = 0;
-        long process = status_find(text, status_read(request->thread, text, 512), "\nTgid:\t", 10, &leader)
-                               ? RAW(SYS_pidfd_open, leader, 0)
-                               : -ESRCH,
-             fd, object;
+        long leader = caller_find_process(request), fd, object;
+        long process = leader < 0 ? leader : RAW(SYS_pidfd_open, leader, 0);
 
         if (process < 0)
                 return process;

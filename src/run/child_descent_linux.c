@@ -77,7 +77,10 @@ long descent_open_parent(const struct request *request, long process)
                 return parent;
         if (parent == broker_init_number(request))
                 return DESCENT_IS_INIT;
-        if (parent <= 1)
+        /* Who ends in the middle of the question has none. */
+        if (!parent)
+                return -ESRCH;
+        if (parent == 1)
                 return -EPERM;
         fd = descent_open(parent);
         /* It still is: then the number was its own when it was opened. */

@@ -53,7 +53,7 @@ static long tell_one(const struct request *request, long number, const struct me
 
         if (process < 0)
                 return process == -ENOENT ? -ESRCH : process;
-        r = descent_check(request, process);
+        r = number == 1 ? -EPERM : descent_check(request, process);
         if (!r && !caller_is_waiting(request))
                 r = -ESRCH;
         if (!r)
@@ -70,8 +70,8 @@ struct crowd {
         long group; /* or EVERYBODY, but the caller */
         int *told;  /* in the room */
         int count;
-        bool has_new;      /* somebody was told */
-        bool has_stranger; /* who may not be told */
+        bool has_new; /* somebody was told */
+        long error;   /* of who could not be told */
 };
 
 static bool is_told(const struct crowd *crowd, int number)
@@ -91,18 +91,22 @@ static bool is_in(const struct crowd *crowd, long number, long process)
 
 static void tell_member(struct crowd *crowd, long number)
 {
-        long process;
+        long process, r;
 
         if (is_told(crowd, (int)number) || (process = descent_open(number)) < 0)
                 return;
         if (is_in(crowd, number, process)) {
-                if (descent_check(crowd->request, process))
-                        crowd->has_stranger = true;
-                else if (!send_through(process, crowd->message)) {
-                        crowd->has_new = true;
-                        if (crowd->count < TOLD_MAX)
-                                crowd->told[crowd->count++] = (int)number;
-                }
+                r = descent_check(crowd->request, process);
+                /* Of everybody, only the job's are meant. */
+                if (!r)
+                        r = send_through(process, crowd->message);
+                else if (crowd->group == EVERYBODY)
+                        r = -ESRCH;
+                if (r && r != -ESRCH)
+                        crowd->error = r;
+                crowd->has_new |= !r;
+                if (!r && crowd->count < TOLD_MAX)
+                        crowd->told[crowd->count++] = (int)number;
         }
         RAW(SYS_close, process);
 }
@@ -142,17 +146,15 @@ static long tell_group(const struct request *request, long group, const struct m
                         tell_members(&crowd, proc);
                 }
         RAW(SYS_close, proc);
-        if (crowd.count)
-                return 0;
-        return crowd.has_stranger && group != EVERYBODY ? -EPERM : -ESRCH;
+        return crowd.count ? 0 : crowd.error ? crowd.error : -ESRCH;
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------------ */
 
-/* Nothing but numbers decides, so the call itself goes on. */
+/* Nothing but a number decides, so the call itself goes on. */
 static bool is_own(const struct request *request, long number, bool *goes_on)
 {
-        *goes_on = number > 0 && caller_is_process(request, number) && caller_is_waiting(request);
+        *goes_on = caller_keeps_number(request, number);
         return *goes_on;
 }
 
@@ -165,13 +167,30 @@ static long tell(const struct request *request, long number, const struct messag
         return number == INT_MIN ? -ESRCH : tell_group(request, number == -1 ? EVERYBODY : -number, message);
 }
 
-/* A thread of another process: its process is told. */
-static long tell_thread(const struct request *request, long process, long thread, struct message *message,
+/* A thread: of the caller's process, in which the kernel looks for it; else its process is told. */
+static long tell_thread(const struct request *request, long thread, const struct message *message,
                         bool *goes_on)
+{
+        long process;
+
+        if (thread <= 0)
+                return -EINVAL;
+        if (is_own(request, thread, goes_on))
+                return 0;
+        process = caller_find_process(request);
+        if (process > 0 && descent_is_thread(process, thread) && caller_is_waiting(request))
+                return RAW(SYS_tgkill, process, thread, message->signal);
+        return tell_one(request, thread, message);
+}
+
+/* The same, of a process that is named, too. In the caller's own the kernel looks for it. */
+static long tell_thread_of(const struct request *request, long process, long thread,
+                           const struct message *message, bool *goes_on)
 {
         if (process <= 0 || thread <= 0)
                 return -EINVAL;
-        if (is_own(request, process, goes_on))
+        *goes_on = process == caller_find_process(request) && caller_is_waiting(request);
+        if (*goes_on)
                 return 0;
         return descent_is_thread(process, thread) ? tell_one(request, thread, message) : -ESRCH;
 }
@@ -189,10 +208,10 @@ long broker_signal(const struct request *request, bool *goes_on)
                 return tell(request, first, &message, goes_on);
         case SYS_tkill:
                 message.signal = second;
-                return tell_thread(request, first, first, &message, goes_on);
+                return tell_thread(request, first, &message, goes_on);
         case SYS_tgkill:
                 message.signal = (int)request->args[2];
-                return tell_thread(request, first, second, &message, goes_on);
+                return tell_thread_of(request, first, second, &message, goes_on);
         case SYS_rt_sigqueueinfo:
                 if (is_own(request, first, goes_on))
                         return 0;
@@ -201,7 +220,8 @@ long broker_signal(const struct request *request, bool *goes_on)
                 return r < 0 ? r : first > 0 ? tell_one(request, first, &message) : -ESRCH;
         default: /* SYS_rt_tgsigqueueinfo */
                 message.signal = (int)request->args[2];
-                r = is_own(request, first, goes_on) ? 0 : read_info(request, request->args[3], &message);
-                return r < 0 || *goes_on ? r : tell_thread(request, first, second, &message, goes_on);
+                r = first == caller_find_process(request) ? 0
+                                                          : read_info(request, request->args[3], &message);
+                return r < 0 ? r : tell_thread_of(request, first, second, &message, goes_on);
         }
 }

@@ -239,9 +239,28 @@ static void emit_fcntl(struct builder *builder)
         emit_check_bits(builder, 2, O_ASYNC, ALLOW);
 }
 
+/* Who opens a file neither to read nor to write it needs no right of Landlock's: not to empty it, before ABI 3, nor to tell a
+ * device what to do, before ABI 5. Nobody needs such a file. Who reads it is judged; but not, before ABI 3, who empties it. */
+static void emit_refuse_neither(struct builder *builder, unsigned flags_argument)
+{
+        const unsigned neither = O_WRONLY | O_RDWR;
+        bool asks = builder->options->asks_truncate;
+
+        if (!builder->options->is_among_others && !asks)
+                return;
+        emit_load(builder, flags_argument);
+        emit_mask(builder, O_PATH | neither | (asks ? O_TRUNC : 0));
+        emit_test_if(builder, BPF_JEQ, neither, REFUSE);
+        if (asks) {
+                emit_test_if(builder, BPF_JEQ, neither | O_TRUNC, REFUSE);
+                emit_test_if(builder, BPF_JEQ, O_TRUNC, ASK);
+        }
+}
+
 /* Everything is asked about, but what opens a file neither to be read nor to be written. */
 static void emit_ask_open(struct builder *builder, unsigned flags_argument)
 {
+        emit_refuse_neither(builder, flags_argument);
         emit_load(builder, flags_argument);
         emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
         emit_test_unless(builder, BPF_JSET, O_CREAT | UNNAMED, ASK);
@@ -256,12 +275,7 @@ static void emit_open_with_broker(struct builder *builder, unsigned flags_argume
         bool has_directory = flags_argument == 2;
         size_t creates, last;
 
-        /* Landlock judges who opens it to write; who only empties it, not before ABI 3. */
-        if (builder->options->asks_truncate) {
-                emit_load(builder, flags_argument);
-                emit_mask(builder, O_PATH | O_TRUNC | O_ACCMODE);
-                emit_test_if(builder, BPF_JEQ, O_TRUNC, ASK);
-        }
+        emit_refuse_neither(builder, flags_argument);
         emit_load(builder, flags_argument);
         emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
         creates = last = emit_test(builder, BPF_JSET, O_CREAT | UNNAMED);

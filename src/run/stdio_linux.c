@@ -20,17 +20,21 @@
 
 static const char *const names[] = { "stdin", "stdout", "stderr" };
 
-/* A connected stream leads where its other end is; anything else can be aimed at whom the command likes. */
+/* A connected stream leads where its other end is; anything else can be aimed at whom the command likes: one that has no other end
+ * yet also by sending (MSG_FASTOPEN). */
 static bool is_far_reaching(int fd, bool *is_unix)
 {
+        struct sockaddr_storage peer;
         int domain = 0, type = 0;
-        socklen_t size = sizeof(domain);
+        socklen_t size = sizeof(domain), peer_size = sizeof(peer);
 
         *is_unix = true; /* as far as we know */
         if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
             getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
                 return true;
         *is_unix = domain == AF_UNIX;
+        if (domain != AF_UNIX && getpeername(fd, (struct sockaddr *)&peer, &peer_size) < 0)
+                return true;
         return type != SOCK_STREAM && !(domain == AF_UNIX && type == SOCK_SEQPACKET);
 }
 

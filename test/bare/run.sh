@@ -442,6 +442,30 @@ os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 2)
 print("yes")'
         local other
         other=$("$T/bin/enter" "$ID" none /bin/sh -c 'sleep 300 >/dev/null & echo $!')
+        # Its number is somebody else's when it has ended, and the call may come later than the answer.
+        fails "another_thread_is_left_alone$AS" python3 -c '
+import os, resource, threading, time
+other = threading.Thread(target=time.sleep, args=(1,))
+other.start()
+limits = resource.prlimit(0, resource.RLIMIT_NOFILE)
+for own in (0, os.getpid(), threading.get_native_id()):
+        resource.prlimit(own, resource.RLIMIT_NOFILE, limits)
+        os.sched_setaffinity(own, os.sched_getaffinity(0))
+resource.prlimit(other.native_id, resource.RLIMIT_NOFILE, limits)'
+        local keeper terminal
+        read -r keeper terminal < <("$T/bin/enter" "$ID" none /usr/bin/env python3 -c '
+import os, time
+near, far = os.openpty()
+keeper = os.fork()
+if keeper:
+        print(keeper, os.ttyname(far))
+else:
+        os.close(1)
+        time.sleep(300)')
+        fails "terminal_of_others_is_not_opened_for_nothing$AS" python3 -c '
+import fcntl, os, sys, termios
+fcntl.ioctl(os.open(sys.argv[1], 3), termios.TIOCSWINSZ, bytes(8))' "$terminal"
+        kill "$keeper"
         fails "priority_of_another_process_stays$AS" python3 -c \
                 'import os, sys; os.setpriority(os.PRIO_PROCESS, int(sys.argv[1]), 3)' "$other"
         fails "limits_of_another_process_stay$AS" python3 -c \

@@ -57,6 +57,45 @@ test_a_device_is_no_stdin_that_can_be_written() {
         [ -n "$found" ] || skip "no other device can be read here"
 }
 
+# One that has no peer yet finds itself one: by sending, too, which no right to connect is needed for.
+test_an_internet_socket_without_a_peer_is_no_stdin() {
+        local code='import socket, subprocess, sys
+server = socket.create_server(("127.0.0.1", 0))
+server.settimeout(1)
+given = socket.socket()
+kind = sys.argv[1]
+if kind == "listening":
+    given.bind(("127.0.0.1", 0))
+    given.listen()
+elif kind == "connected":
+    given.connect(server.getsockname())
+send = """import socket
+given = socket.socket(fileno=0)
+try:
+    given.shutdown(socket.SHUT_RD)
+except OSError:
+    pass
+try:
+    given.sendto(b"sent", 0x20000000, ("127.0.0.1", %d))
+except OSError as error:
+    print(error.strerror)""" % server.getsockname()[1]
+said = subprocess.run(sys.argv[2:] + ["/usr/bin/python3", "-c", send], stdin=given, capture_output=True, text=True)
+given.close()
+try:
+    print(kind, server.accept()[0].recv(9).decode() or "nothing")
+except OSError:
+    print(kind, "nobody", said.returncode)'
+        local kind
+        for kind in fresh listening; do
+                control /usr/bin/python3 -c "$code" "$kind"
+                prints "$kind sent"
+                succeeds /usr/bin/python3 -c "$code" "$kind" "$ABATIS" run --
+                prints "$kind nobody 125"
+        done
+        succeeds /usr/bin/python3 -c "$code" connected "$ABATIS" run --
+        prints 'connected nothing'
+}
+
 # Whoever owns a pipe outside asks for nothing: the command must not make the kernel send him signals.
 test_nobody_outside_is_sent_signals_for_input() {
         local code='import fcntl, os, signal, subprocess, sys, time

@@ -14,6 +14,10 @@ def cut(way, path):
     elif way == "open_below":
         directory = os.open(os.path.dirname(path), os.O_PATH)
         os.close(os.open(os.path.basename(path), os.O_RDONLY | os.O_TRUNC, dir_fd=directory))
+    elif way == "open_for_nothing":
+        os.close(os.open(path, 3 | os.O_TRUNC))
+    elif way == "make_for_nothing":
+        os.close(os.open(path, 3 | os.O_TRUNC | os.O_CREAT, 0o644))
     elif way == "open_to_write":
         os.close(os.open(path, os.O_WRONLY | os.O_TRUNC))
     else:

@@ -281,6 +281,29 @@ static void connections_are_asked_about_on_request(void **state)
         }
 }
 
+/* Landlock asks for no right then. */
+static void among_others_nothing_is_opened_neither_to_read_nor_to_write(void **state)
+{
+        static const int flags[] = { 3, 3 | O_TRUNC, 3 | O_CREAT, 3 | O_TRUNC | O_CREAT | O_CLOEXEC,
+                                     3 | O_NONBLOCK };
+        struct filter_options options = {
+                .network = NETWORK_DENY, .has_memory_files = true, .is_among_others = true, .has_broker = true
+        };
+
+        (void)state;
+        for (unsigned bits = 0; bits < 8; bits++) {
+                options.asks_writes = bits & 1;
+                options.asks_reads = bits & 2;
+                options.asks_truncate = bits & 4;
+                build_with(options);
+                for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+                        assert_answer("openat", 3, 1, (uint64_t)flags[i], 0644, REFUSED);
+                        assert_answer("open", 1, (uint64_t)flags[i], 0644, 0, REFUSED);
+                }
+                assert_answer("openat", 3, 1, O_PATH | 3, 0, ALLOWED);
+        }
+}
+
 static void signals_are_asked_about_on_request(void **state)
 {
         static const char *const calls[] = { "kill", "tkill", "tgkill", "rt_sigqueueinfo",
@@ -361,6 +384,7 @@ int main(void)
                 cmocka_unit_test(names_are_asked_about_on_request),
                 cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
                 cmocka_unit_test(connections_are_asked_about_on_request),
+                cmocka_unit_test(among_others_nothing_is_opened_neither_to_read_nor_to_write),
                 cmocka_unit_test(signals_are_asked_about_on_request),
                 cmocka_unit_test(truncation_is_asked_about_on_request),
                 cmocka_unit_test(every_combination_fits),
