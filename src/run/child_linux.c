@@ -311,14 +311,6 @@ static bool make_terminal(struct child_job *job)
         return r >= 0 || report(job, &step, r);
 }
 
-/* The parent has placed us beside the command; from here on nobody waits for us, or others of ours are to come. */
-static void leave_place(struct child_job *job)
-{
-        if (job->is_placed)
-                RAW(SYS_sched_setaffinity, 0, sizeof(job->processors), job->processors);
-        job->is_placed = false;
-}
-
 /* The part of the setup that is init's own. Returns the descriptor that signals come through, or an error. */
 static long set_up(struct child_job *job)
 {
@@ -349,10 +341,8 @@ static long set_up(struct child_job *job)
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
         if (job->plan->broker) {
-                long listener = child_broker_take(job), r;
-
-                leave_place(job);
-                r = listener < 0 ? listener : child_broker_start(job, listener);
+                long listener = child_broker_take(job);
+                long r = listener < 0 ? listener : child_broker_start(job, listener);
 
                 if (r < 0) {
                         report(job, &start, r); /* unless the command has said why it gave none */
@@ -376,7 +366,6 @@ void child_init(void *argument)
         job->umask = (int)RAW(SYS_umask, 0);
         signals = set_up(job);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);
-        leave_place(job);
         if (signals >= 0)
                 hold(job, signals);
         end(job, 0);

@@ -139,7 +139,6 @@ enum {
                 2 * CHILD_STACK_SIZE + CHILD_STACK_PAGE, /* init's and the command's, to be aligned */
         CHILD_PASS_SIGNAL = 40,
         CHILD_TMP_SIZE = 256,
-        CHILD_PROCESSORS_MAX = 1024,
 };
 
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
@@ -177,9 +176,6 @@ struct child_job {
         int broker_count;
         int names_lock; /* a futex, of the broker's threads: names are changed one after the other */
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
-        /* Where init may run, and that it was told meanwhile to run in one place only. */
-        unsigned long processors[CHILD_PROCESSORS_MAX / (8 * sizeof(unsigned long))];
-        bool is_placed;
 
         /* Futexes. */
         int is_planned;     /* by the parent: enum child_word */

@@ -319,7 +319,6 @@ static void begin_ground(struct job *job)
         abatis_host host;
         int r;
 
-        job->is_only_one = !known;
         if (!known)
                 host_probe_quickly(&host);
         ground_lay_out(&job->ground, known ? known : &host, known ? resources->child.broker : NULL);
@@ -421,23 +420,6 @@ static int limit_output(struct job *job, abatis_error *err)
         return 0;
 }
 
-/* Both children sleep, and the kernel is apt to wake them on one processor, one behind the other: it takes a virtual one that
- * has halted for a busy one. Ours is free as soon as we sleep, so init is to run there. Nothing depends on it. Whoever has
- * other jobs does not sleep. */
-static void place_init(struct job *job)
-{
-        const size_t size = sizeof(job->child.processors), bits = 8 * sizeof(*job->child.processors);
-        unsigned long here[sizeof(job->child.processors) / sizeof(*job->child.processors)] = { 0 };
-        int processor = sched_getcpu();
-
-        if (!job->is_only_one || !job->ground.child.has_mounts || processor < 0 ||
-            processor >= CHILD_PROCESSORS_MAX ||
-            RAW(SYS_sched_getaffinity, 0, size, job->child.processors) < 0)
-                return;
-        here[(size_t)processor / bits] = 1ul << (size_t)processor % bits;
-        job->child.is_placed = !RAW(SYS_sched_setaffinity, job->init, size, here);
-}
-
 /* When init gets the plan, everything else is known too: from there on it has the processor to itself. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err)
 {
@@ -470,7 +452,6 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (r < 0)
                 return r;
         job->is_launched = true;
-        place_init(job);
         child_give_plan(&job->child);
         /* The children work now, so this costs nobody's time. */
         return job_watch_end(job, err);

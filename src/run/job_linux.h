@@ -35,7 +35,6 @@ struct job {
         struct feed feed;             /* stdin, if it comes from memory */
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
-        bool is_only_one;             /* as far as can be told: it was begun before there was a sandbox */
         bool is_launched, has_timed_out, is_cancelled, is_reaped;
         bool is_ending; /* for one of the two reasons the command was asked to end; when the timer is up, it is killed */
         struct timespec start;
