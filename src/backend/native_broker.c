@@ -61,11 +61,6 @@ static void leave_visible(struct native *native)
                         "run");
 }
 
-static bool has_unix_sockets(const struct native *native)
-{
-        return native->policy->network == NETWORK_UNIX_ONLY || native->policy->network == NETWORK_ALLOW;
-}
-
 static bool is_about_connections(const struct native *native, size_t index)
 {
         const struct rule *rule = &native->policy->rules[index];
@@ -79,7 +74,7 @@ static void ask_connections(struct native *native)
 {
         bool has_tmp = host_is_bare(native->host) && native->policy->has_private_tmp, is_needed = has_tmp;
 
-        if (!has_unix_sockets(native))
+        if (!network_has_unix_sockets(native->policy->network))
                 return;
         for (size_t i = 0; i < native->policy->rule_count; i++)
                 is_needed |= is_about_connections(native, i);
@@ -101,7 +96,7 @@ static bool ask_abstract(struct native *native)
 {
         const abatis_host *host = native->host;
 
-        if (!has_unix_sockets(native) || host->landlock_abi >= LANDLOCK_WITH_SCOPES)
+        if (!network_has_unix_sockets(native->policy->network) || host->landlock_abi >= LANDLOCK_WITH_SCOPES)
                 return false;
         if (!host->has_descriptors || (!native->has_mounts && !host_is_bare(host))) {
                 plan_miss(

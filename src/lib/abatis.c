@@ -117,8 +117,7 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
                         break;
                 }
         if (has_rules_for_later(policy) ||
-            (host->landlock_abi < LANDLOCK_WITH_SCOPES &&
-             (policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW)))
+            (host->landlock_abi < LANDLOCK_WITH_SCOPES && network_has_unix_sockets(policy->network)))
                 host_probe_broker(host);
         return r;
 }

@@ -182,7 +182,7 @@ static void judge_sockets(struct lint *lint)
 {
         static const char *const sockets[] = { "/run/docker.sock", "/run/podman/podman.sock",
                                                "/run/containerd/containerd.sock" };
-        bool has_unix = lint->policy->network == NETWORK_ALLOW || lint->policy->network == NETWORK_UNIX_ONLY;
+        bool has_unix = network_has_unix_sockets(lint->policy->network);
 
         for (size_t i = 0; i < sizeof(sockets) / sizeof(*sockets); i++) {
                 bool is_listed = false, is_allowed;

@@ -384,7 +384,7 @@ abatis_policy *policy_share(abatis_policy *policy)
 
 static int deny_control_sockets(abatis_policy *policy, abatis_error *err)
 {
-        bool has_unix_sockets = policy->network == NETWORK_UNIX_ONLY || policy->network == NETWORK_ALLOW;
+        bool has_unix_sockets = network_has_unix_sockets(policy->network);
         size_t before;
         int r;
 

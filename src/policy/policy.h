@@ -28,6 +28,11 @@ struct rule {
 
 enum network_mode { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW, NETWORK_LIST };
 
+static inline bool network_has_unix_sockets(enum network_mode mode)
+{
+        return mode == NETWORK_UNIX_ONLY || mode == NETWORK_ALLOW;
+}
+
 enum limit {
         LIMIT_TIMEOUT,    /* milliseconds */
         LIMIT_OUTPUT,     /* bytes, each of stdout and stderr */

@@ -240,8 +240,8 @@ static void emit_fcntl(struct builder *builder)
 }
 
 /* Who opens a file neither to read nor to write it needs no right of Landlock's: not to empty it, before ABI 3, nor to tell a
- * device what to do, before ABI 5. Nobody needs such a file. Who reads it is judged; but not, before ABI 3, who empties it. */
-static void emit_refuse_neither(struct builder *builder, unsigned flags_argument)
+ * device what to do, before ABI 5. Nobody needs such a file. And who reads it may empty it, before ABI 3, without being judged. */
+static void emit_unjudged(struct builder *builder, unsigned flags_argument)
 {
         const unsigned neither = O_WRONLY | O_RDWR;
         bool asks = builder->options->asks_truncate;
@@ -260,7 +260,7 @@ static void emit_refuse_neither(struct builder *builder, unsigned flags_argument
 /* Everything is asked about, but what opens a file neither to be read nor to be written. */
 static void emit_ask_open(struct builder *builder, unsigned flags_argument)
 {
-        emit_refuse_neither(builder, flags_argument);
+        emit_unjudged(builder, flags_argument);
         emit_load(builder, flags_argument);
         emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
         emit_test_unless(builder, BPF_JSET, O_CREAT | UNNAMED, ASK);
@@ -275,7 +275,7 @@ static void emit_open_with_broker(struct builder *builder, unsigned flags_argume
         bool has_directory = flags_argument == 2;
         size_t creates, last;
 
-        emit_refuse_neither(builder, flags_argument);
+        emit_unjudged(builder, flags_argument);
         emit_load(builder, flags_argument);
         emit_test_if(builder, BPF_JSET, O_PATH, ALLOW);
         creates = last = emit_test(builder, BPF_JSET, O_CREAT | UNNAMED);
