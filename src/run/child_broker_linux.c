@@ -556,12 +556,6 @@ static void run_thread(void *argument)
                 RAW(SYS_close_range, 0, room->listener - 1, 0);
         RAW(SYS_close_range, room->listener + 1, UINT_MAX, 0);
         ask_for_short_slices();
-        room->caller = 0;
-        for (int i = 0; i < WAITERS; i++)
-                room->waiters[i].is_taken = 0;
-        room->descriptors = -1;
-        for (int i = 0; i < CONNECTORS; i++)
-                __atomic_store_n(&room->is_connecting[i], 0, __ATOMIC_RELAXED);
         /* Without an answer the kernel says ENOSYS, and nobody gets anything. */
         if (r >= 0)
                 while (answer(room) >= 0 || !is_over(room->listener))
@@ -570,21 +564,34 @@ static void run_thread(void *argument)
                 RAW(SYS_exit, 0);
 }
 
+static void begin(struct child_broker_room *room, struct child_job *job, long listener)
+{
+        room->job = job;
+        room->listener = listener;
+        room->hold = FREE;
+        room->caller = 0;
+        room->descriptors = -1;
+        for (int i = 0; i < WAITERS; i++)
+                room->waiters[i].is_taken = 0;
+        for (int i = 0; i < CONNECTORS; i++)
+                __atomic_store_n(&room->is_connecting[i], 0, __ATOMIC_RELAXED);
+}
+
 /* Several: while one has given its answer and waits for a processor, another caller's question is not to wait for it. Each has
  * its own descriptors, so that none can be somebody else's a moment later. */
 long child_broker_start(struct child_job *job, long listener)
 {
         long r = 0;
 
+        /* Each looks at what the others have, too. */
+        for (int i = 0; i < job->broker_count; i++)
+                begin(&job->broker_rooms[i], job, listener);
         for (int i = 0; i < job->broker_count && r >= 0; i++) {
                 struct child_broker_room *room = &job->broker_rooms[i];
                 struct clone3_arguments arguments = { .flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
                                                       .stack = (uintptr_t)room->stack,
                                                       .stack_size = sizeof(room->stack) };
 
-                room->job = job;
-                room->listener = listener;
-                room->hold = FREE;
                 r = raw_clone(&arguments, run_thread, room);
         }
         return r < 0 ? r : 0;

@@ -267,27 +267,41 @@ static long start_connector(const struct request *request, struct connector *con
                                               .child_tid = (uintptr_t)is_taken,
                                               .stack = (uintptr_t)connector->stack,
                                               .stack_size = sizeof(connector->stack) };
-        long r;
 
         connector->listener = request->listener;
         connector->id = request->id;
         connector->thread = request->thread;
         connector->is_alone = 0;
-        __atomic_store_n(is_taken, 1, __ATOMIC_RELEASE);
-        r = raw_clone(&arguments, run_connector, connector);
-        if (r < 0)
-                __atomic_store_n(is_taken, 0, __ATOMIC_RELEASE);
-        return r;
+        return raw_clone(&arguments, run_connector, connector);
 }
 
-/* The last one has no thread: who connects at once needs none. */
-static int find_connector(struct child_broker_room *room)
+/* One that is free, of whichever of the broker's threads; *is_taken then is its word. Else the last one of our own, which has no
+ * thread, and no word: who connects at once needs none. */
+static struct connector *claim(const struct request *request, int **is_taken)
 {
-        int i = 0;
+        const struct child_job *job = request->job;
+        long own = request->room - job->broker_rooms;
 
-        while (i < CONNECTORS && __atomic_load_n(&room->is_connecting[i], __ATOMIC_ACQUIRE))
-                i++;
-        return i;
+        for (long i = 0; i < job->broker_count; i++) {
+                struct child_broker_room *room = &job->broker_rooms[(own + i) % job->broker_count];
+
+                for (int j = 0; j < CONNECTORS; j++) {
+                        int is_free = 0;
+
+                        *is_taken = &room->is_connecting[j];
+                        if (__atomic_compare_exchange_n(*is_taken, &is_free, 1, false, __ATOMIC_ACQUIRE,
+                                                        __ATOMIC_RELAXED))
+                                return &room->connectors[j];
+                }
+        }
+        *is_taken = 0;
+        return &request->room->connectors[CONNECTORS];
+}
+
+static void leave(int *is_taken)
+{
+        if (is_taken)
+                __atomic_store_n(is_taken, 0, __ATOMIC_RELEASE);
 }
 
 static long get_option(long socket, int option, int *value)
@@ -298,9 +312,9 @@ static long get_option(long socket, int option, int *value)
 }
 
 /* Closes what it is given. */
-static long connect_pinned(const struct request *request, int index, long object)
+static long connect_pinned(const struct request *request, struct connector *connector, int *is_taken,
+                           long object)
 {
-        struct connector *connector = &request->room->connectors[index];
         int type = 0;
         long socket = connector->socket, r = get_option(socket, SO_TYPE, &type);
         bool is_started = false;
@@ -311,16 +325,16 @@ static long connect_pinned(const struct request *request, int index, long object
         if (!r && type != SOCK_STREAM && type != SOCK_SEQPACKET) {
                 r = connect_once(connector); /* for these there is nothing to wait for */
         } else if (!r) {
-                r = index < CONNECTORS
-                            ? start_connector(request, connector, &request->room->is_connecting[index])
-                            : -EAGAIN;
+                r = is_taken ? start_connector(request, connector, is_taken) : -EAGAIN;
                 is_started = r >= 0;
         }
         if (object >= 0)
                 RAW(SYS_close, object);
         RAW(SYS_close, socket);
-        if (!is_started)
+        if (!is_started) {
+                leave(is_taken);
                 return r;
+        }
         child_set(&connector->is_alone, 1);
         return BROKER_HAS_ANSWERED;
 }
@@ -328,13 +342,16 @@ static long connect_pinned(const struct request *request, int index, long object
 long broker_connect(struct request *request)
 {
         const struct child_broker *broker = request->job->plan->broker;
-        int index = find_connector(request->room);
-        struct connector *connector = &request->room->connectors[index];
-        long object = -1, r;
+        int *is_taken;
+        struct connector *connector = claim(request, &is_taken);
+        long object = -1, r = 0;
 
         connector->socket = take_descriptor(request, (int)request->args[0]);
-        if (connector->socket < 0)
-                return connector->socket;
+        if (connector->socket < 0) {
+                r = connector->socket;
+                leave(is_taken);
+                return r;
+        }
         r = read_address(request, &connector->address);
         if (!r)
                 r = get_option(connector->socket, SO_DOMAIN, &connector->domain);
@@ -348,7 +365,8 @@ long broker_connect(struct request *request)
         }
         if (r < 0) {
                 RAW(SYS_close, connector->socket);
+                leave(is_taken);
                 return r;
         }
-        return connect_pinned(request, index, object);
+        return connect_pinned(request, connector, is_taken, object);
 }
