@@ -86,12 +86,13 @@ def without_blocking(path, kind):
         return sock.recv(1) != b""
 
 
-def in_thread(path, kind):
+def of_thread(action):
+    """What the action returns or raises, in a thread of its own."""
     results = []
 
     def run():
         try:
-            results.append(reach(path, kind))
+            results.append(action())
         except OSError as error:
             results.append(error)
     thread = threading.Thread(target=run)
@@ -100,27 +101,21 @@ def in_thread(path, kind):
     if isinstance(results[0], OSError):
         raise results[0]
     return results[0]
+
+
+def in_thread(path, kind):
+    return of_thread(lambda: reach(path, kind))
 
 
 def in_thread_with_own_descriptors(path, kind):
     # The number is another socket, or none, in the process's other threads.
-    results = []
-
-    def run():
-        try:
-            if ctypes.CDLL(None).unshare(0x400):
-                raise OSError(errno.ENOSYS, "unshare")
-            sock = socket.socket(socket.AF_UNIX, kind)
-            sock.connect(path)
-            results.append(sock.recv(1) != b"")
-        except OSError as error:
-            results.append(error)
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(results[0], OSError):
-        raise results[0]
-    return results[0]
+    def action():
+        if ctypes.CDLL(None).unshare(0x400):
+            raise OSError(errno.ENOSYS, "unshare")
+        sock = socket.socket(socket.AF_UNIX, kind)
+        sock.connect(path)
+        return sock.recv(1) != b""
+    return of_thread(action)
 
 
 def in_child(path, kind):

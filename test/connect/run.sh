@@ -34,6 +34,8 @@ flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror -pthrea
 
 # shellcheck source-path=SCRIPTDIR source=../sums.sh
 . ../sums.sh
+# shellcheck source-path=SCRIPTDIR source=../world.sh
+. ../world.sh
 
 own() { ((EUID)) || chown -Rh "$ID:$ID" "$T/world"; }
 fresh() {
@@ -42,17 +44,6 @@ fresh() {
         rm -rf "$T/world"
         mkdir -p "$T"/world/{ws,home/.ssh,home/plain}
         own
-}
-# Runs a command in this mode's world, outside any sandbox; what it prints comes into TEXT.
-outside() {
-        local code
-        TEXT=$(cd "$T/world/ws" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
-                timeout -s KILL 100 "$T/bin/enter" "$ID" "$MODE" /usr/bin/env "$@" 2>&1 </dev/null)
-        code=$?
-        return "$code"
-}
-inside() { # FLAG... -- COMMAND...
-        outside "$T/bin/abatis" run --no-audit "$@"
 }
 # Somebody outside, who sends a letter to whoever connects.
 serve() { # LETTER stream|seqpacket PATH

@@ -30,6 +30,8 @@ mkdir "$T/bin"
 
 # shellcheck source-path=SCRIPTDIR source=../sums.sh
 . ../sums.sh
+# shellcheck source-path=SCRIPTDIR source=../world.sh
+. ../world.sh
 
 fresh() {
         stop_others
@@ -42,16 +44,6 @@ fresh() {
         echo original >"$T/world/ws/.git/config"
         echo original >"$T/world/home/.ssh/id"
         ((EUID)) || chown -Rh "$ID:$ID" "$T/world"
-}
-outside() { # COMMAND...: in this mode's world; what it prints comes into TEXT
-        local code
-        TEXT=$(cd "$T/world/ws" && HOME=$T/world/home XDG_STATE_HOME='' TMPDIR='' \
-                timeout -s KILL 100 "$T/bin/enter" "$ID" "$MODE" /usr/bin/env "$@" 2>&1 </dev/null)
-        code=$?
-        return "$code"
-}
-inside() { # FLAG... -- COMMAND...
-        outside "$T/bin/abatis" run --no-audit "$@"
 }
 # Somebody of the same user, outside any sandbox: into OTHER.
 start_other() { # COMMAND...
