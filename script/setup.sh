@@ -1,14 +1,14 @@
 #!/bin/sh
 # setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
 #
-#   script/setup.sh [build|demo|test|bench|lint]...        (default: build)
+#   script/setup.sh [build|demo|test|browser|bench|lint]...        (default: build)
 #
 # Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
 # What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
 # printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
 set -eu
 
-usage="usage: script/setup.sh [build|demo|test|bench|lint]..."
+usage="usage: script/setup.sh [build|demo|test|browser|bench|lint]..."
 
 say() {
         printf 'setup: %s\n' "$*" >&2
@@ -55,6 +55,10 @@ util-linux       command    setpriv
 bsdutils         command    script
 sqlite3          command    sqlite3
 procps           command    ps
+"
+# Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
+needs_browser="
+chromium-headless-shell command chromium-headless-shell
 "
 needs_bench="
 bubblewrap       command    bwrap
@@ -166,6 +170,7 @@ for name in "${@:-build}"; do
         build) needs="$needs$needs_build" ;;
         demo) needs="$needs$needs_build$needs_demo" ;;
         test) needs="$needs$needs_build$needs_test" ;;
+        browser) needs="$needs$needs_browser" ;;
         bench) needs="$needs$needs_build$needs_test$needs_bench" ;;
         lint) needs="$needs$needs_build$needs_lint" ;;
         -h | --help)
