@@ -155,7 +155,7 @@ static int prepare_command(struct job *job, abatis_error *err)
                 r = copy_arguments(job, options->argv, envp, err);
         if (r < 0)
                 return r;
-        job->slots = calloc(job->context.resources->slot_count + 1, sizeof(*job->slots));
+        job->slots = calloc(job->context.resources->steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots)
                 return error_memory(err);
         job->child.slots = job->slots;

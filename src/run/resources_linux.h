@@ -7,15 +7,13 @@
 #include "run/filter_linux.h"
 #include "run/run.h"
 #include "run/stacks_linux.h"
+#include "run/steps_linux.h"
 
 struct resources {
         struct child_plan child;
-        struct init_step *init_steps;       /* owned */
-        struct command_step *command_steps; /* owned */
-        size_t init_capacity, command_capacity;
+        struct steps steps;       /* owned */
         struct child_rule *rules; /* owned */
         size_t rule_capacity;
-        unsigned slot_count;
         const abatis_host *host; /* borrowed from the sandbox */
         struct strings strings;  /* owned: paths made here that the steps borrow */
         struct copies copies;    /* owned */

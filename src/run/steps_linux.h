@@ -1,0 +1,23 @@
+/* steps_linux.h: a plan as the children carry it out: flat steps, in order. */
+#ifndef RUN_STEPS_LINUX_H
+#define RUN_STEPS_LINUX_H
+
+#include "plan/plan.h"
+#include "run/child_linux.h"
+#include "run/copies_linux.h"
+
+struct steps {
+        struct init_step *init;       /* owned */
+        struct command_step *command; /* owned */
+        size_t init_count, init_capacity, command_count, command_capacity;
+        unsigned slot_count; /* of detached mounts that init's steps hand to each other */
+        size_t root_length;  /* of what to leave off a path behind a new root */
+};
+
+/* Paths that are made here are added to `strings`, which must outlive the steps, as must the plan and the copies. What was made
+ * must be done with also after a failure. */
+int steps_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
+               const struct copies *copies, struct strings *strings, struct steps *out, abatis_error *err);
+void steps_done(struct steps *steps);
+
+#endif
