@@ -45,7 +45,7 @@ lint:
 sanitize:
 	@script/setup.sh test
 	@$(MAKE) --no-print-directory all tests BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
-	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property escape
+	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property escape prepared
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -25,6 +25,11 @@ static const char help[] =
         "  --context TEXT       what the audit log shall say about it: an agent's session, say\n"
         "  --best-effort        run although something cannot be enforced; the object says what\n";
 
+/* 1 in a program for tests: the command is a job of a prepared sandbox. */
+#ifndef RUN_PREPARED
+#define RUN_PREPARED 0
+#endif
+
 enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
 
 /* What the caller's terminal or supervisor may send; each is passed on to the command. */
@@ -160,7 +165,8 @@ static int open_sandbox(const struct flags *flags, const abatis_job_options *job
 {
         abatis_sandbox_options options = { .size = sizeof(options),
                                            .best_effort = flags->is_best_effort,
-                                           .prepared = prepared };
+                                           .prepared = prepared,
+                                           .spares = RUN_PREPARED };
         abatis_policy *policy;
         abatis_error err;
         int r = flags_make_policy(flags, &policy);
@@ -196,7 +202,7 @@ static int run_with_flags(const struct flags *flags)
         static abatis_result *result;
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_error err;
-        abatis_job *job;
+        abatis_job *job = NULL;
         bool limits_output = false;
         sigset_t held, before;
         int r;
@@ -216,30 +222,31 @@ static int run_with_flags(const struct flags *flags)
                 options.terminal = 1;
                 find_size(&options.rows, &options.columns);
         }
-        if (abatis_job_prepare(&options, &job, &err) < 0)
+        if (!RUN_PREPARED && abatis_job_prepare(&options, &job, &err) < 0)
                 return fail(&err);
         r = open_sandbox(flags, &options, job, &sandbox, &limits_output);
         limits_output &= !options.capture && !options.terminal;
-        if (r || limits_output)
+        if (job && (r || limits_output))
                 abatis_job_finish(job, NULL, NULL);
         if (r)
                 return r;
         if (limits_output) {
                 /* Only the policy could tell: begin again, this time with pipes. */
                 options.capture = ABATIS_CAPTURE;
-                if (abatis_job_prepare(&options, &job, &err) < 0)
+                if (!RUN_PREPARED && abatis_job_prepare(&options, &job, &err) < 0)
                         return fail(&err);
         }
         /* Before it can show anything: whoever sees it may type at once. */
         if (flags->has_terminal)
                 pass_typing();
-        r = abatis_job_launch(job, sandbox, &err);
+        r = RUN_PREPARED ? abatis_job_start(sandbox, &options, &job, &err)
+                         : abatis_job_launch(job, sandbox, &err);
         if (!r)
                 r = wait_for(job, &held, &err);
         restore_mode();
-        if (r < 0)
+        if (r < 0 && job)
                 abatis_job_finish(job, NULL, NULL);
-        else
+        else if (!r)
                 r = abatis_job_finish(job, &result, &err);
         /* What is left may wait for a slow reader; with nothing left, the end of the process does this too. */
         if (r < 0 || flags->has_json || flags->result_fd >= 0)

@@ -241,6 +241,10 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 r = compile_as_it_is(sandbox, policy, options, err);
         if (!r)
                 r = recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
+        /* Who has begun a job himself has one to start. */
+        if (!r && !options->prepared && options->spares >= 0)
+                resources_prepare(sandbox->resources, sandbox->plan, policy,
+                                  options->spares ? (unsigned)options->spares : 1, options->spares);
         if (r < 0) {
                 sandbox_release(sandbox);
                 return r;

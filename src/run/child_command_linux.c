@@ -207,11 +207,11 @@ static long add_rule(long ruleset, long fd, const struct child_rule *rule)
         return r;
 }
 
-static long open_rule(const struct child_rule *rule)
+static long open_rule(const struct child_job *job, const struct child_rule *rule)
 {
         const struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
                                       .resolve = RESOLVE_NO_SYMLINKS };
-        long fd = RAW(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how));
+        long fd = RAW_PASSING(job->pass, SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how));
 
         /* Our own filter hides it, and so does that of an abatis around this one. */
         return fd == -ENOSYS || fd == -ENAMETOOLONG ? child_walk(rule->path) : fd;
@@ -229,12 +229,12 @@ static long make_ruleset(struct child_job *job)
                 const struct child_rule *rule = &plan->rules[i];
 
                 if (!rule->is_inside)
-                        r = add_rule(ruleset, open_rule(rule), rule);
+                        r = add_rule(ruleset, open_rule(job, rule), rule);
         }
         if (!r && *job->own_tmp) {
                 const struct child_rule rule = { .allowed = plan->tmp_rights, .path = job->own_tmp };
 
-                r = add_rule(ruleset, open_rule(&rule), &rule);
+                r = add_rule(ruleset, open_rule(job, &rule), &rule);
         }
         job->ruleset = (int)ruleset;
         return r;
@@ -258,19 +258,23 @@ static long restrict_paths(const struct child_job *job)
 /* Everything above 2, except the ruleset and what init takes from here, which the exec closes. */
 static long close_descriptors(const struct child_job *job)
 {
-        long kept[2] = { job->ruleset, job->listener }, first = 3, r = 0;
+        long kept[2] = { job->ruleset, job->listener };
 
-        if (kept[0] > kept[1]) {
-                kept[0] = job->listener;
-                kept[1] = job->ruleset;
-        }
-        for (int i = 0; i < 2 && r >= 0; i++) {
-                if (kept[i] > first)
-                        r = RAW(SYS_close_range, first, kept[i] - 1, 0);
-                if (kept[i] >= first)
-                        first = kept[i] + 1;
-        }
-        return r < 0 ? r : RAW(SYS_close_range, first, UINT_MAX, 0);
+        return child_close_others(kept, 2, 3);
+}
+
+/* The kernel gives the lowest numbers that are free. The socket is closed by the exec, and is none of them. */
+static long take_launch(struct child_job *job)
+{
+        long kept[1] = { job->launches }, r = child_close_others(kept, 1, 0);
+        char byte;
+
+        if (r >= 0)
+                r = child_receive(job->launches, &byte, 1, job->stdio, 3, 0);
+        for (int i = 0; i < 3 && r >= 0; i++)
+                if (job->stdio[i] != i)
+                        r = -EBADF;
+        return r;
 }
 
 static long set_limit(const struct command_step *step)
@@ -330,7 +334,7 @@ static long enter_directory(const struct child_job *job)
         return r < 0 && job->fallback_cwd ? enter(job->fallback_cwd) : r;
 }
 
-static long reset_signals(const struct child_job *job)
+void child_reset_signals(void)
 {
         const struct {
                 uint64_t handler, flags, restorer, mask;
@@ -339,8 +343,6 @@ static long reset_signals(const struct child_job *job)
         /* Handlers went when init was cloned; what the caller ignores would still be ignored. */
         for (long number = 1; number <= 64; number++)
                 RAW(SYS_rt_sigaction, number, &default_action, 0, sizeof(uint64_t));
-        RAW(SYS_umask, job->umask);
-        return 0;
 }
 
 static long unblock_signals(void)
@@ -356,7 +358,11 @@ static long do_step(struct child_job *job, const struct command_step *step)
 
         switch (step->op) {
         case COMMAND_SIGNALS:
-                return reset_signals(job);
+                child_reset_signals();
+                return 0;
+        case COMMAND_UMASK:
+                RAW(SYS_umask, job->umask);
+                return 0;
         case COMMAND_SESSION:
                 r = RAW(SYS_setsid);
                 return r < 0 ? r : 0;
@@ -378,6 +384,8 @@ static long do_step(struct child_job *job, const struct command_step *step)
                 return wait_for_init(job);
         case COMMAND_CHDIR:
                 return enter_directory(job);
+        case COMMAND_TAKE:
+                return take_launch(job);
         case COMMAND_STDIO:
                 return set_stdio(job);
         case COMMAND_REOPEN:

@@ -161,37 +161,50 @@ static void pass_signal(const struct child_job *job, int number)
                 RAW(SYS_kill, job->command, number);
 }
 
+static void sort(long *values, int count)
+{
+        for (int i = 1; i < count; i++) {
+                long value = values[i];
+                int j = i;
+
+                for (; j && values[j - 1] > value; j--)
+                        values[j] = values[j - 1];
+                values[j] = value;
+        }
+}
+
+long child_close_others(long *kept, int count, long first)
+{
+        long r = 0;
+
+        sort(kept, count);
+        for (int i = 0; i < count && r >= 0; i++) {
+                if (kept[i] > first)
+                        r = RAW(SYS_close_range, first, kept[i] - 1, 0);
+                if (kept[i] >= first)
+                        first = kept[i] + 1;
+        }
+        return r < 0 ? r : RAW(SYS_close_range, first, UINT_MAX, 0);
+}
+
 /* What init holds while the command runs. Nothing of the host program is among it: its pipes must see their ends. */
 struct held {
         struct pollfd waits[4]; /* the host program, signals, and mounts and questions, if there are */
         int wait_count;
         int mounts, questions; /* which of them; 0: none */
-        long stage, proc;      /* another one twice where there is none */
+        long masks, proc;      /* another one twice where there is none */
 };
 
 static void close_others(const struct held *held)
 {
-        long kept[5] = { held->stage }, next = 0;
-        int count = 1;
+        long kept[6] = { held->masks, held->proc };
 
-        for (int i = -1; i < held->wait_count; i++, count++) {
-                long fd = i < 0 ? held->proc : held->waits[i].fd;
-                int j = count;
-
-                for (; j && kept[j - 1] > fd; j--)
-                        kept[j] = kept[j - 1];
-                kept[j] = fd;
-        }
-        for (int i = 0; i < count; i++) {
-                if (kept[i] > next)
-                        RAW(SYS_close_range, next, kept[i] - 1, 0);
-                if (kept[i] >= next)
-                        next = kept[i] + 1;
-        }
-        RAW(SYS_close_range, next, UINT_MAX, 0);
+        for (int i = 0; i < held->wait_count; i++)
+                kept[2 + i] = held->waits[i].fd;
+        child_close_others(kept, 2 + held->wait_count, 0);
 }
 
-static bool is_mount_point(const char *path, bool *exists)
+bool child_is_mount_point(const char *path, bool *exists)
 {
         struct statx status;
         long r = RAW(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status);
@@ -218,7 +231,7 @@ static bool restore_mask(struct child_job *job, const struct init_step *step, bo
         const char *path = step->path + job->plan->root_length;
 
         for (int tries = 0; tries < 20000; tries++) {
-                if (is_mount_point(path, &exists))
+                if (child_is_mount_point(path, &exists))
                         return true;
                 if (!exists) {
                         *is_missing = true;
@@ -242,8 +255,8 @@ static bool restore_masks(struct child_job *job, bool *is_missing)
 
         *is_missing = false;
 
-        for (size_t i = 0; i < plan->init_count; i++) {
-                const struct init_step *step = &plan->init_steps[i];
+        for (size_t i = 0; i < plan->kept_count; i++) {
+                const struct init_step *step = &plan->kept_steps[i];
 
                 if ((step->op == INIT_COVER || step->op == INIT_BIND) && step->is_kept &&
                     !restore_mask(job, step, is_missing))
@@ -259,7 +272,7 @@ static void hold(struct child_job *job, long signals)
         const struct timespec soon = { 0, 5 * 1000 * 1000 };
         struct held held = { .waits = { { job->host_pidfd, POLLIN, 0 }, { (int)signals, POLLIN, 0 } },
                              .wait_count = 2,
-                             .stage = job->ground->has_mounts ? job->stage : signals,
+                             .masks = job->ground->has_mounts ? job->masks : signals,
                              .proc = job->has_proc ? job->proc : signals };
         bool is_missing = false;
 
@@ -311,10 +324,20 @@ static bool make_terminal(struct child_job *job)
         return r >= 0 || report(job, &step, r);
 }
 
-/* The part of the setup that is init's own. Returns the descriptor that signals come through, or an error. */
-static long set_up(struct child_job *job)
+/* Returns the descriptor that signals come through, or an error. */
+static long open_signals(struct child_job *job, const struct init_step *start)
 {
         const uint64_t wanted = 1ull << (SIGCHLD - 1) | 1ull << (CHILD_PASS_SIGNAL - 1);
+        long signals = RAW(SYS_signalfd4, -1, &wanted, sizeof(wanted), SFD_CLOEXEC);
+
+        if (signals < 0)
+                report(job, start, signals);
+        return signals;
+}
+
+/* The part of the setup that is init's own; likewise. */
+static long set_up(struct child_job *job)
+{
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
         long signals = job->ground->namespaces ? 0 : child_sweep_prepare(job);
 
@@ -331,11 +354,9 @@ static long set_up(struct child_job *job)
         }
         if (!child_do_init_steps(job, &start, 1))
                 return -ECANCELED;
-        signals = RAW(SYS_signalfd4, -1, &wanted, sizeof(wanted), SFD_CLOEXEC);
-        if (signals < 0) {
-                report(job, &start, signals);
+        signals = open_signals(job, &start);
+        if (signals < 0)
                 return signals;
-        }
         if (child_wait(job, &job->is_planned, WORD_AWAITED, true) == WORD_CANCELLED ||
             child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
@@ -367,6 +388,23 @@ void child_init(void *argument)
         signals = set_up(job);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);
         if (signals >= 0)
+                hold(job, signals);
+        end(job, 0);
+}
+
+/* The keeper has done all that jobs of one sandbox have in common. Nobody waits for us yet, so one thing is done after the
+ * other, and the command finds all mounts in place. */
+void child_init_ready(void *argument)
+{
+        struct child_job *job = argument;
+        const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
+        long kept[2] = { job->host_pidfd, job->launches }, signals;
+
+        /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
+        child_close_others(kept, 2, 3);
+        signals = open_signals(job, &start);
+        if (signals >= 0 && child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) &&
+            child_do_init_steps(job, &start, 1))
                 hold(job, signals);
         end(job, 0);
 }

@@ -13,6 +13,8 @@
 enum init_op {
         INIT_MAP_IDS,     /* path is the map of user ids, target that of groups */
         INIT_PRIVATE,     /* no mount event comes in or goes out */
+        INIT_MASKS,       /* path is the stage of another, which what is covered is covered from */
+        INIT_ROOT,        /* "/" is the stage: what is made is made in the job's own directories */
         INIT_STAGE,       /* tmpfs at path; target: its options, or NULL */
         INIT_MAKE_DIR,    /* path, relative to the stage; value: mode */
         INIT_MAKE_FILE,   /* path, relative to the stage; value: mode */
@@ -28,6 +30,7 @@ enum init_op {
         INIT_COVER,       /* target, relative to the stage, appears at path */
         INIT_BIND,        /* path appears at path again; value: mount attributes to add */
         INIT_EXPOSE,      /* path appears at path again, read-only and executable */
+        INIT_TMPFS,       /* an empty directory for everybody at path; value: mount flags to add */
         INIT_TERMINALS,   /* devpts at path */
         INIT_PTMX,        /* target appears at path */
         INIT_PROC,        /* proc at path; value: mount flags to add */
@@ -52,10 +55,12 @@ struct init_step {
 };
 
 enum command_op {
-        COMMAND_SIGNALS, /* no handler, nothing ignored; the caller's umask */
+        COMMAND_SIGNALS, /* no handler, nothing ignored */
+        COMMAND_UMASK,   /* the caller's */
         COMMAND_SESSION,
         COMMAND_IPC,
         COMMAND_PRIVILEGES, /* value 1: the bounding set too, which root could draw from again */
+        COMMAND_TAKE,       /* closes every descriptor and waits for a launch, which comes with 0, 1 and 2 */
         COMMAND_STDIO,      /* before anything is opened that could stand at 0, 1 or 2 */
         COMMAND_RULES,      /* Landlock's ruleset, as far as it needs nothing of init's */
         COMMAND_SECCOMP,
@@ -116,12 +121,14 @@ struct child_broker {
         bool needs_scope;     /* as child_ground.has_scope; without it no abstract socket is connected to */
 };
 
-/* Prepared once for a sandbox, read-only afterwards. */
+/* Prepared once for a sandbox, read-only once it is used. */
 struct child_plan {
         const struct init_step *init_steps;
         const struct command_step *command_steps;
         size_t init_count, command_count;
-        bool keeps_masks;   /* init watches its mounts and puts back what is lost, or ends the job */
+        bool keeps_masks; /* init watches its mounts and puts back what is lost, or ends the job */
+        const struct init_step *kept_steps; /* those among init's steps, or its keeper's, that are put back */
+        size_t kept_count;
         size_t root_length; /* of what to leave off a path behind a new root */
         struct ll_ruleset ruleset;
         size_t ruleset_size;
@@ -158,16 +165,19 @@ struct child_job {
         int stdio[3];
         int host_pidfd;      /* readable when the host process is gone */
         char *command_stack; /* its end */
-        int stage;           /* descriptor of the stage's root */
-        int proc;            /* descriptor of the supervisor's /proc, if has_proc */
+        uint64_t pass; /* of the filter that the children have from their keeper, if they have; else 0 */
+        int launches;  /* socket, if they have: see COMMAND_TAKE */
+        int stage;     /* descriptor of the stage's root */
+        int masks;     /* of the stage that has what covers are made of: this one or another */
+        int proc;      /* descriptor of the supervisor's /proc, if has_proc */
         bool has_proc;
         int cgroup; /* descriptor of the command's own, if has_cgroup */
         bool has_cgroup;
-        int command;       /* the command's PID as init sees it */
-        int init;          /* its own PID, where there is no PID namespace */
-        int ruleset;       /* of Landlock */
-        int umask;         /* the caller's */
-        bool has_umasks;   /* somebody in the job has changed his: set and used by the broker */
+        int command;     /* the command's PID as init sees it */
+        int init;        /* its own PID, where there is no PID namespace, or where a keeper has started it */
+        int ruleset;     /* of Landlock */
+        int umask;       /* the caller's */
+        bool has_umasks; /* somebody in the job has changed his: set and used by the broker */
         bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
         unsigned short terminal_size[4];        /* rows, columns, two that nobody uses */
@@ -178,8 +188,9 @@ struct child_job {
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
 
         /* Futexes. */
-        int is_planned;     /* by the parent: enum child_word */
-        int phase;          /* of init: enum child_phase */
+        int begun;      /* by the keeper, if there is one: 1 when it has started init, or a negative errno */
+        int is_planned; /* by the parent: enum child_word */
+        int phase;      /* of init: enum child_phase */
         int ground_phase;   /* of the command, which lays the ground: enum child_phase */
         int listener;       /* of the command, once its filter asks the broker: the descriptor */
         bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
@@ -192,6 +203,20 @@ struct child_job {
         bool has_status; /* the command ended and status is its wait status */
         int status;
 };
+
+/* A process that has a sandbox's mounts and filter ready and starts jobs in copies of them: see child_keeper_linux.c. */
+struct child_keeper {
+        struct child_job world; /* the steps are done for it, and it has the report; nothing of it runs */
+        struct sock_fprog filter;
+        uint64_t job_namespaces; /* clone flags */
+        int host_pidfd;          /* readable when the host process is gone */
+        int requests; /* socket: a pointer to a struct child_job, with the socket that its launch will come through. The
+                         keeper's first message is a descriptor: see keeper_linux.c */
+        int umask; /* the host's when it was started */
+};
+
+/* The keeper's entry; does not return. */
+void child_keep(void *keeper);
 
 /* How much memory each thread of a broker wants. */
 extern const size_t child_broker_room_size;
@@ -230,6 +255,15 @@ long child_broker_start(struct child_job *job, long listener);
 long child_broker_scope(void);
 long child_send_descriptor(long socket, long fd);
 long child_receive_descriptor(long socket);
+/* A message of exactly so many bytes and descriptors; anything else is -EPIPE. `flags` as recvmsg takes them. */
+long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count, int flags);
+/* Every descriptor from `first` on, except those; the list is sorted. */
+long child_close_others(long *kept, int count, long first);
+void child_reset_signals(void);
+/* The entry of PID 1 in a job that a keeper has begun; does not return. */
+void child_init_ready(void *job);
+/* Whether something is mounted at exactly this path. */
+bool child_is_mount_point(const char *path, bool *exists);
 /* Also for the parent. */
 void child_tmp_remove(const struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);

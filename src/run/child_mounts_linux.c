@@ -20,15 +20,18 @@
 #define MOVE_F_EMPTY 0x4u
 #define MOVE_T_EMPTY 0x40u
 
+/* What the command may not do, in the process that the command is started by. */
+#define PASS(...) RAW_PASSING(job->pass, __VA_ARGS__)
+
 struct mount_attributes {
         uint64_t set, clear, propagation, userns;
 };
 
-static long open_path(const char *path)
+static long open_path(const struct child_job *job, const char *path)
 {
         struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
         /* The path was resolved before; a link in it now means that somebody swapped it meanwhile. */
-        long fd = RAW(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+        long fd = PASS(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
         return fd == -ENAMETOOLONG ? child_walk(path) : fd;
 }
@@ -40,36 +43,36 @@ static void close_if_many(long fd)
                 RAW(SYS_close, fd);
 }
 
-static long change_attributes(long fd, uint64_t set, uint64_t clear)
+static long change_attributes(const struct child_job *job, long fd, uint64_t set, uint64_t clear)
 {
         struct mount_attributes change = { .set = set, .clear = clear, .propagation = MS_PRIVATE };
 
-        return RAW(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof(change));
+        return PASS(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof(change));
 }
 
-static long set_attributes(long fd, uint64_t attributes)
+static long set_attributes(const struct child_job *job, long fd, uint64_t attributes)
 {
-        return change_attributes(fd, attributes, 0);
+        return change_attributes(job, fd, attributes, 0);
 }
 
 /* A detached copy of the mounts at `name` below `directory`. */
-static long copy_tree(long directory, const char *name)
+static long copy_tree(const struct child_job *job, long directory, const char *name)
 {
-        return RAW(SYS_open_tree, directory, name, TREE_CLONE | TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+        return PASS(SYS_open_tree, directory, name, TREE_CLONE | TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
 }
 
-static long attach(long tree, long target)
+static long attach(const struct child_job *job, long tree, long target)
 {
-        return RAW(SYS_move_mount, tree, "", target, "", MOVE_F_EMPTY | MOVE_T_EMPTY);
+        return PASS(SYS_move_mount, tree, "", target, "", MOVE_F_EMPTY | MOVE_T_EMPTY);
 }
 
-static long attach_at(long tree, const char *path)
+static long attach_at(const struct child_job *job, long tree, const char *path)
 {
-        long target = open_path(path), r;
+        long target = open_path(job, path), r;
 
         if (target < 0)
                 return target;
-        r = attach(tree, target);
+        r = attach(job, tree, target);
         close_if_many(target);
         return r;
 }
@@ -99,13 +102,33 @@ static long map_ids(const struct init_step *step)
 
 static long make_stage(struct child_job *job, const struct init_step *step)
 {
-        long r = RAW(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, step->target);
+        long r = PASS(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV, step->target);
 
         if (!r)
                 r = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
         if (r < 0)
                 return r;
-        job->stage = (int)r;
+        job->stage = job->masks = (int)r;
+        return 0;
+}
+
+static long find_masks(struct child_job *job, const struct init_step *step)
+{
+        long fd = RAW(SYS_openat, AT_FDCWD, step->path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+
+        if (fd < 0)
+                return fd;
+        job->masks = (int)fd;
+        return 0;
+}
+
+static long find_root(struct child_job *job)
+{
+        long fd = RAW(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+
+        if (fd < 0)
+                return fd;
+        job->stage = (int)fd;
         return 0;
 }
 
@@ -114,14 +137,14 @@ static long make_stage(struct child_job *job, const struct init_step *step)
 static long open_proc(struct child_job *job)
 {
         const unsigned close_on_exec = 1, create = 6; /* of fsopen and fsmount, of fsconfig */
-        long context = RAW(SYS_fsopen, "proc", close_on_exec), r;
+        long context = PASS(SYS_fsopen, "proc", close_on_exec), r;
 
         if (context < 0)
                 return context;
-        r = RAW(SYS_fsconfig, context, create, 0, 0, 0);
+        r = PASS(SYS_fsconfig, context, create, 0, 0, 0);
         if (!r)
-                r = RAW(SYS_fsmount, context, close_on_exec,
-                        ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV | ATTR_NOEXEC);
+                r = PASS(SYS_fsmount, context, close_on_exec,
+                         ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV | ATTR_NOEXEC);
         RAW(SYS_close, context);
         if (r < 0)
                 return r;
@@ -180,37 +203,37 @@ static long make_copy(const struct child_job *job, const struct init_step *step)
 
 static long grab(struct child_job *job, const struct init_step *step)
 {
-        long place = open_path(step->path), tree, r = 0;
+        long place = open_path(job, step->path), tree, r = 0;
 
         if (place < 0)
                 return place;
-        tree = copy_tree(place, "");
+        tree = copy_tree(job, place, "");
         close_if_many(place);
         if (tree < 0)
                 return tree;
         if (step->value)
-                r = set_attributes(tree, step->value);
+                r = set_attributes(job, tree, step->value);
         job->slots[step->slot] = (int)tree;
         return r;
 }
 
 static long grab_staged(struct child_job *job, const struct init_step *step)
 {
-        long tree = copy_tree(job->stage, step->path);
+        long tree = copy_tree(job, job->stage, step->path);
 
         if (tree < 0)
                 return tree;
         job->slots[step->slot] = (int)tree;
-        return step->value ? set_attributes(tree, step->value) : 0;
+        return step->value ? set_attributes(job, tree, step->value) : 0;
 }
 
 static long grab_node(struct child_job *job, const struct init_step *step)
 {
-        long tree = RAW(SYS_open_tree, AT_FDCWD, step->path, TREE_CLONE | TREE_CLOEXEC);
+        long tree = PASS(SYS_open_tree, AT_FDCWD, step->path, TREE_CLONE | TREE_CLOEXEC);
 
         job->slots[step->slot] = (int)tree;
         if (tree >= 0 && step->value)
-                return set_attributes(tree, step->value);
+                return set_attributes(job, tree, step->value);
         return tree == -ENOENT ? 0 : tree;
 }
 
@@ -221,49 +244,49 @@ static long place(const struct child_job *job, const struct init_step *step)
         if (tree == -ENOENT)
                 return 0;
         if (!step->is_system)
-                return attach_at(tree, step->path);
-        return RAW(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
+                return attach_at(job, tree, step->path);
+        return PASS(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
 }
 
 static long cover(const struct child_job *job, const struct init_step *step)
 {
-        long tree = copy_tree(job->stage, step->target), r;
+        long tree = copy_tree(job, job->masks, step->target), r;
 
         if (tree < 0)
                 return tree;
-        r = attach_at(tree, step->path);
+        r = attach_at(job, tree, step->path);
         close_if_many(tree);
         return r;
 }
 
-static long bind_again(const struct init_step *step, uint64_t cleared)
+static long bind_again(const struct child_job *job, const struct init_step *step, uint64_t cleared)
 {
-        long place = open_path(step->path), tree, r = 0;
+        long place = open_path(job, step->path), tree, r = 0;
 
         if (place < 0)
                 return place;
-        tree = copy_tree(place, "");
+        tree = copy_tree(job, place, "");
         if (tree < 0)
                 return tree;
         if (step->value)
-                r = change_attributes(tree, step->value, cleared);
+                r = change_attributes(job, tree, step->value, cleared);
         if (!r)
-                r = attach(tree, place);
+                r = attach(job, tree, place);
         close_if_many(place);
         close_if_many(tree);
         return r;
 }
 
-static long bind_ptmx(const struct init_step *step)
+static long bind_ptmx(const struct child_job *job, const struct init_step *step)
 {
-        long tree = RAW(SYS_open_tree, AT_FDCWD, step->target, TREE_CLONE | TREE_CLOEXEC);
+        long tree = PASS(SYS_open_tree, AT_FDCWD, step->target, TREE_CLONE | TREE_CLOEXEC);
 
-        return tree < 0 ? tree : RAW(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
+        return tree < 0 ? tree : PASS(SYS_move_mount, tree, "", AT_FDCWD, step->path, MOVE_F_EMPTY);
 }
 
 /* The command may be listing a directory for its Landlock rules: as long as that moves the directory's access time, the
  * kernel calls the mount busy. */
-static long restrict_world(const struct init_step *step)
+static long restrict_world(const struct child_job *job, const struct init_step *step)
 {
         const struct mount_attributes change = { .set = step->value, .propagation = MS_PRIVATE };
         const struct timespec pause = { 0, 20 * 1000 };
@@ -272,7 +295,7 @@ static long restrict_world(const struct init_step *step)
         for (int tries = 0; r == -EBUSY && tries < 1000; tries++) {
                 if (tries)
                         RAW(SYS_nanosleep, &pause, 0);
-                r = RAW(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &change, sizeof(change));
+                r = PASS(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &change, sizeof(change));
         }
         return r;
 }
@@ -295,7 +318,11 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         case INIT_MAP_IDS:
                 return map_ids(step);
         case INIT_PRIVATE:
-                return RAW(SYS_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
+                return PASS(SYS_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
+        case INIT_MASKS:
+                return find_masks(job, step);
+        case INIT_ROOT:
+                return find_root(job);
         case INIT_STAGE:
                 return make_stage(job, step);
         case INIT_MAKE_DIR:
@@ -315,22 +342,26 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         case INIT_START:
                 return child_command_start(job);
         case INIT_READ_ONLY:
-                return restrict_world(step);
+                return restrict_world(job, step);
         case INIT_PLACE:
                 return place(job, step);
         case INIT_COVER:
                 return cover(job, step);
         case INIT_BIND:
-                return bind_again(step, 0);
+                return bind_again(job, step, 0);
         case INIT_EXPOSE:
-                return bind_again(step, ATTR_NOEXEC);
+                return bind_again(job, step, ATTR_NOEXEC);
         case INIT_PTMX:
-                return bind_ptmx(step);
+                return bind_ptmx(job, step);
+        case INIT_TMPFS:
+                return PASS(SYS_mount, "tmpfs", step->path, "tmpfs", MS_NOSUID | MS_NODEV | step->value,
+                            "mode=1777");
         case INIT_TERMINALS:
-                return RAW(SYS_mount, "devpts", step->path, "devpts", MS_NOSUID | MS_NOEXEC, "ptmxmode=0666");
+                return PASS(SYS_mount, "devpts", step->path, "devpts", MS_NOSUID | MS_NOEXEC,
+                            "ptmxmode=0666");
         case INIT_PROC:
-                return RAW(SYS_mount, "proc", step->path, "proc",
-                           MS_NOSUID | MS_NODEV | MS_NOEXEC | step->value, "hidepid=4");
+                return PASS(SYS_mount, "proc", step->path, "proc",
+                            MS_NOSUID | MS_NODEV | MS_NOEXEC | step->value, "hidepid=4");
         case INIT_PIVOT:
                 return pivot(step);
         }

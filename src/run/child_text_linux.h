@@ -33,6 +33,27 @@ static inline const char *text_read_number(const char *at, unsigned long *out)
         return at == start ? 0 : at;
 }
 
+/* Returns where the next may be written. */
+static inline char *text_write(char *at, const char *text)
+{
+        while (*text)
+                *at++ = *text++;
+        return at;
+}
+
+static inline char *text_write_number(char *at, unsigned number)
+{
+        char digits[12];
+        int count = 0;
+
+        do
+                digits[count++] = (char)('0' + number % 10);
+        while (number /= 10);
+        while (count)
+                *at++ = digits[--count];
+        return at;
+}
+
 /* "." or ".." */
 static inline bool text_is_dots(const char *name)
 {

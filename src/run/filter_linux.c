@@ -499,6 +499,25 @@ static bool land_all(struct builder *builder, enum verdict verdict)
         return builder->first_jumps[verdict] != NO_JUMP;
 }
 
+/* Nothing but a refusal looks for it: the kernel keeps its answer for every call that is allowed whatever its arguments. */
+static void emit_pass(struct builder *builder)
+{
+        const uint64_t pass = builder->options->pass;
+        size_t lower, upper;
+
+        if (!pass)
+                return;
+        emit_load(builder, 5);
+        lower = emit_test(builder, BPF_JEQ, (unsigned)pass);
+        emit(builder, BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * 5 + 4);
+        upper = emit_test(builder, BPF_JEQ, (unsigned)(pass >> 32));
+        emit_return(builder, SECCOMP_RET_ALLOW);
+        if (builder->is_full)
+                return;
+        set_jump(builder, lower, false, builder->filter->length);
+        set_jump(builder, upper, false, builder->filter->length);
+}
+
 /* Each verdict is written once: behind the tree those that look further, and behind these what all of them lead to. */
 static void emit_verdicts(struct builder *builder)
 {
@@ -516,8 +535,11 @@ static void emit_verdicts(struct builder *builder)
                 if (land_all(builder, verdict))
                         emit_check(builder, verdict);
         for (size_t i = 0; i < sizeof(returns) / sizeof(*returns); i++)
-                if (land_all(builder, returns[i].verdict))
+                if (land_all(builder, returns[i].verdict)) {
+                        if (returns[i].verdict == REFUSE || returns[i].verdict == ABSENT)
+                                emit_pass(builder);
                         emit_return(builder, returns[i].value);
+                }
 }
 
 /* Neighbours with the same verdict share a range. */

@@ -26,6 +26,10 @@ struct filter_options {
         bool asks_connects; /* about every connection: no unix socket may then take an address by another call; */
         bool asks_signals;  /* about every signal to another process; */
         bool asks_truncate; /* and before a file is cut off by its name */
+        /* A call that would be refused is let through if this word stands where a sixth argument would; 0: none is. For those who
+         * have the filter because they start the command, and must do what it may not: nobody else knows the word, and the
+         * command has no capabilities for what it lets through. */
+        uint64_t pass;
 };
 
 /* Fails only if the program outgrows FILTER_MAX. */

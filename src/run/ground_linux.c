@@ -57,33 +57,65 @@ static uint64_t namespace_flags(const abatis_host *host)
         return 0;
 }
 
-void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker)
+static void begin(struct ground *ground, uint64_t namespaces, bool has_mounts)
 {
-        bool has_mounts = host_has_mounts(host);
-
         ground->child = (struct child_ground){ .init_steps = ground->init_steps,
                                                .command_steps = ground->command_steps,
-                                               .namespaces = namespace_flags(host),
+                                               .namespaces = namespaces,
                                                .plan_op = PLAN_NAMESPACES,
                                                .terminal_op = PLAN_TERMINALS,
-                                               .has_mounts = has_mounts,
-                                               .has_scope = broker && broker->needs_scope };
-        /* Another user's namespace only receives mount events; root's would also send them. */
-        if (has_mounts && host->namespaces == NAMESPACES_ROOT)
+                                               .has_mounts = has_mounts };
+}
+
+/* Another user's namespace only receives mount events; root's would also send them. */
+static void part_mounts(struct ground *ground, const abatis_host *host)
+{
+        if (ground->child.has_mounts && host->namespaces == NAMESPACES_ROOT)
                 init_step(ground, INIT_PRIVATE, NULL, PLAN_READ_ONLY_WORLD);
-        /* First, as the next step looks into it. It becomes read-only with the rest of the world. */
-        if (has_mounts)
-                init_step(ground, INIT_PROC, "/proc", PLAN_PROC);
-        if (host->namespaces == NAMESPACES_USER) {
-                write_map(ground->uid_map, host->uid);
-                write_map(ground->gid_map, host->gid);
-                init_step(ground, INIT_MAP_IDS, ground->uid_map, PLAN_MAP_IDS)->target = ground->gid_map;
-        }
-        if (has_mounts)
-                command_step(ground, COMMAND_IPC, PLAN_PRIVATE_IPC, 0);
-        command_step(ground, COMMAND_SIGNALS, PLAN_SESSION, 0);
+}
+
+static void map_ids(struct ground *ground, const abatis_host *host)
+{
+        if (host->namespaces != NAMESPACES_USER)
+                return;
+        write_map(ground->uid_map, host->uid);
+        write_map(ground->gid_map, host->gid);
+        init_step(ground, INIT_MAP_IDS, ground->uid_map, PLAN_MAP_IDS)->target = ground->gid_map;
+}
+
+static void part_command(struct ground *ground, const abatis_host *host)
+{
+        command_step(ground, COMMAND_UMASK, PLAN_SESSION, 0);
         command_step(ground, COMMAND_SESSION, PLAN_SESSION, 0);
         command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
+}
+
+void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker)
+{
+        begin(ground, namespace_flags(host), host_has_mounts(host));
+        ground->child.has_scope = broker && broker->needs_scope;
+        part_mounts(ground, host);
+        /* First, as the next step looks into it. It becomes read-only with the rest of the world. */
+        if (ground->child.has_mounts)
+                init_step(ground, INIT_PROC, "/proc", PLAN_PROC);
+        map_ids(ground, host);
+        if (ground->child.has_mounts)
+                command_step(ground, COMMAND_IPC, PLAN_PRIVATE_IPC, 0);
+        command_step(ground, COMMAND_SIGNALS, PLAN_SESSION, 0);
+        part_command(ground, host);
+}
+
+void ground_lay_out_world(struct ground *ground, const abatis_host *host)
+{
+        begin(ground, namespace_flags(host) & ~(uint64_t)CLONE_NEWPID, true);
+        part_mounts(ground, host);
+        map_ids(ground, host);
+}
+
+void ground_lay_out_in_world(struct ground *ground, const abatis_host *host)
+{
+        begin(ground, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC, true);
+        part_command(ground, host);
 }
 
 bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker)

@@ -7,7 +7,7 @@
 #include "plan/host.h"
 #include "run/child_linux.h"
 
-enum { GROUND_INIT_MAX = 4, GROUND_COMMAND_MAX = 4 };
+enum { GROUND_INIT_MAX = 4, GROUND_COMMAND_MAX = 5 };
 
 struct ground {
         struct child_ground child;
@@ -18,6 +18,10 @@ struct ground {
 
 /* `broker` is that of the plan, or NULL where there is none or no plan yet. */
 void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker);
+/* The two parts of one for a plan with mounts and without a broker: what a keeper does once for all jobs of a sandbox, and what is
+ * left for each of them. */
+void ground_lay_out_world(struct ground *ground, const abatis_host *host);
+void ground_lay_out_in_world(struct ground *ground, const abatis_host *host);
 /* Whether a plan that was made for `host` can stand on it. */
 bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker);
 

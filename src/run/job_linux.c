@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/program.h"
 #include "policy/keys.h"
+#include "run/keeper_linux.h"
 #include "run/syscall_linux.h"
 
 enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
@@ -155,17 +156,19 @@ static int prepare_command(struct job *job, abatis_error *err)
                 r = copy_arguments(job, options->argv, envp, err);
         if (r < 0)
                 return r;
-        job->slots = calloc(job->context.resources->steps.slot_count + 1, sizeof(*job->slots));
-        if (!job->slots)
-                return error_memory(err);
-        job->child.slots = job->slots;
+        if (!job->is_ready) {
+                job->slots = calloc(job->context.resources->steps.slot_count + 1, sizeof(*job->slots));
+                if (!job->slots)
+                        return error_memory(err);
+                job->child.slots = job->slots;
+                job->child.plan = &job->context.resources->child;
+        }
         if (job->context.resources->child.broker) {
                 job->child.broker_count = (int)job->context.resources->child.broker->threads;
                 job->child.broker_rooms = malloc((size_t)job->child.broker_count * child_broker_room_size);
                 if (!job->child.broker_rooms)
                         return error_memory(err);
         }
-        job->child.plan = &job->context.resources->child;
         job->cwd = path_to_enter(options->cwd);
         job->child.program = job->program;
         /* Without mounts one that is not in view could be entered. */
@@ -180,7 +183,7 @@ static int prepare_command(struct job *job, abatis_error *err)
 }
 
 /* A host program that has closed 0, 1 or 2 gives those numbers to what it opens next; the command's own go there. */
-static int raise_above_stdio(int fd)
+int job_raise_above_stdio(int fd)
 {
         int raised;
 
@@ -191,10 +194,15 @@ static int raise_above_stdio(int fd)
         return raised;
 }
 
+/* A stack that ends with a page touches one page less. */
+char *job_stack(const struct job *job)
+{
+        return job->stacks + (-(uintptr_t)job->stacks & (CHILD_STACK_PAGE - 1));
+}
+
 static int clone_init(struct job *job, abatis_error *err)
 {
-        /* A stack that ends with a page touches one page less. */
-        char *stacks = job->stacks + (-(uintptr_t)job->stacks & (CHILD_STACK_PAGE - 1));
+        char *stacks = job_stack(job);
         struct clone3_arguments arguments = {
                 .flags = job->ground.child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
                 .pidfd = (uintptr_t)&job->pidfd,
@@ -203,7 +211,7 @@ static int clone_init(struct job *job, abatis_error *err)
                 .stack = (uintptr_t)stacks,
                 .stack_size = CHILD_STACK_SIZE,
         };
-        OWN_FD int host = raise_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
+        OWN_FD int host = job_raise_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
         const uint64_t all = ~0ull;
         uint64_t before;
         long pid;
@@ -270,7 +278,7 @@ static void job_free(struct job *job)
 {
         /* Init has done it, if it came to that. */
         child_tmp_remove(&job->child);
-        const int fds[] = { job->epoll, job->pidfd, job->timer };
+        const int fds[] = { job->epoll, job->pidfd, job->timer, job->launches[0], job->launches[1] };
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
@@ -344,31 +352,64 @@ int job_await_ground(const struct job *job)
         return job->child.failed_errno;
 }
 
-int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
-                abatis_error *err)
+struct job *job_new(struct resources *resources)
 {
-        struct job *job;
-        int r = check_options(options, err);
+        struct job *job = calloc(1, sizeof(*job));
 
-        if (r < 0)
-                return r;
-        job = calloc(1, sizeof(*job));
         if (!job)
-                return error_memory(err);
-        job->options = *options;
-        job->epoll = job->pidfd = job->timer = job->feed.pipe = job->streams[0].pipe = job->streams[1].pipe =
-                -1;
+                return NULL;
+        job->epoll = job->pidfd = job->timer = job->launches[0] = job->launches[1] = job->feed.pipe =
+                job->streams[0].pipe = job->streams[1].pipe = -1;
         job->stdio = (struct stdio)STDIO_INIT;
         job->terminal = (struct terminal)TERMINAL_INIT;
         job->meter = (struct meter)METER_INIT;
         job->context.resources = resources;
         job->stacks = stacks_take(resources ? &resources->stacks : NULL);
-        r = job->stacks ? connect_stdio(job, err) : error_memory(err);
+        if (job->stacks)
+                return job;
+        job_free(job);
+        return NULL;
+}
+
+/* A file that is read may have to be opened again in mounts that a prepared job has left behind. */
+static bool is_file_to_read(int fd)
+{
+        struct stat status;
+
+        return fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
+               (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+}
+
+/* Whether a job that was begun before these were known will do. */
+static bool suits_all(const abatis_job_options *options)
+{
+        return !options->terminal && (options->stdin_data || !is_file_to_read(options->stdin_fd)) &&
+               (options->capture ||
+                (!is_file_to_read(options->stdout_fd) && !is_file_to_read(options->stderr_fd)));
+}
+
+int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
+                abatis_error *err)
+{
+        struct job *job = NULL;
+        int r = check_options(options, err);
+
+        if (r < 0)
+                return r;
+        if (resources && resources->keeper && suits_all(options))
+                job = keeper_take(resources->keeper);
+        if (!job)
+                job = job_new(resources);
+        if (!job)
+                return error_memory(err);
+        job->options = *options;
+        r = connect_stdio(job, err);
         if (r < 0) {
-                job_free(job);
+                job_finish(job, NULL, NULL);
                 return r;
         }
-        begin_ground(job);
+        if (!job->is_ready)
+                begin_ground(job);
         *out = job;
         return 0;
 }
@@ -381,6 +422,8 @@ static int renew_ground(struct job *job, abatis_error *err)
         const struct child_broker *broker = job->context.resources->child.broker;
         int r = 0;
 
+        if (job->is_ready)
+                return 0;
         if (job->pidfd >= 0 && ground_fits(&job->ground, host, broker) && !job->meter.has_cgroup)
                 return 0;
         if (job->pidfd >= 0) {
@@ -445,6 +488,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = job_set_deadline(job, limits[LIMIT_TIMEOUT], err);
         if (!r)
                 r = job_watch_meter(job, err);
+        if (!r && job->is_ready)
+                r = keeper_launch(job, err);
         stdio_close_ends(&job->stdio);
         if (job->terminal.sockets[1] >= 0)
                 close(job->terminal.sockets[1]);
@@ -452,9 +497,12 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (r < 0)
                 return r;
         job->is_launched = true;
-        child_give_plan(&job->child);
+        if (!job->is_ready)
+                child_give_plan(&job->child);
         /* The children work now, so this costs nobody's time. */
-        return job_watch_end(job, err);
+        r = job_watch_end(job, err);
+        keeper_note_start(context->resources->keeper);
+        return r;
 }
 
 bool job_is_launched(const struct job *job)
@@ -474,8 +522,10 @@ int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
                 r = job_reap(job, 0, err);
                 job_settle_output(job);
         }
-        if (job->is_launched)
+        if (job->is_launched) {
                 meter_conclude(&job->meter);
+                keeper_note_end(job->context.resources->keeper);
+        }
         if (!r && job->is_launched)
                 r = job_settle(job, out, err);
         else if (!r && out)

@@ -35,17 +35,27 @@ struct job {
         struct feed feed;             /* stdin, if it comes from memory */
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
+        bool is_ready;   /* a keeper has begun it: what it lacks comes with the launch, through: */
+        int launches[2]; /* sockets, or -1: ours, and the command's until the keeper has it */
         bool is_launched, has_timed_out, is_cancelled, is_reaped;
         bool is_ending; /* for one of the two reasons the command was asked to end; when the timer is up, it is killed */
         struct timespec start;
         double duration_ms;
 };
 
+/* job_linux.c, for the keeper: a job of which nothing has begun, or NULL; its stacks, init's first; a descriptor out of the way of
+ * what the command will have as 0, 1 and 2. */
+struct job *job_new(struct resources *resources);
+char *job_stack(const struct job *job);
+int job_raise_above_stdio(int fd);
+
 /* job_loop_linux.c: what is waited for, and what is done about it. */
 int job_watch_output(struct job *job, int index, int copy, abatis_error *err);
 int job_watch_input(struct job *job, abatis_error *err);
 int job_watch_terminal(struct job *job, abatis_error *err);
 int job_watch_end(struct job *job, abatis_error *err);
+/* Makes what will be waited with. */
+int job_watch_ahead(struct job *job, bool has_deadline, abatis_error *err);
 int job_watch_meter(struct job *job, abatis_error *err);
 int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err);
 void job_read_clock(struct timespec *now);

@@ -104,17 +104,30 @@ static int set_timer(const struct job *job, uint64_t milliseconds)
         return timerfd_settime(job->timer, 0, &when, NULL);
 }
 
-int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
+static int open_timer(struct job *job, abatis_error *err)
+{
+        if (job->timer >= 0)
+                return 0;
+        job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (job->timer < 0)
+                return error_os(err, errno, "cannot set the deadline");
+        return watch(job, job->timer, EPOLLIN, SOURCE_DEADLINE, err);
+}
+
+int job_watch_ahead(struct job *job, bool has_deadline, abatis_error *err)
 {
         int r = open_watch(job, err);
 
-        if (r < 0)
-                return r;
+        return r || !has_deadline ? r : open_timer(job, err);
+}
 
-        job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (job->timer < 0 || set_timer(job, milliseconds) < 0)
-                return error_os(err, errno, "cannot set the deadline");
-        return watch(job, job->timer, EPOLLIN, SOURCE_DEADLINE, err);
+int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err)
+{
+        int r = job_watch_ahead(job, true, err);
+
+        if (!r && set_timer(job, milliseconds) < 0)
+                r = error_os(err, errno, "cannot set the deadline");
+        return r;
 }
 
 /* Mostly the pipe takes it all at once, and there is nothing to watch. */

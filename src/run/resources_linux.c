@@ -8,31 +8,38 @@
 #include "base/own.h"
 #include "run/broker_linux.h"
 #include "run/grants_linux.h"
+#include "run/keeper_linux.h"
+
+void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,
+                               struct filter_options *out)
+{
+        *out = (struct filter_options){ .network = policy->network,
+                                        .has_memory_files = !policy->commands.count,
+                                        .counts_memory = plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
+                                        .is_among_others = plan_has(plan, PLAN_SWEEP),
+                                        .has_broker = plan_has(plan, PLAN_BROKER),
+                                        .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
+                                        .asks_reads = plan_broker_asks(plan) & BROKER_READS,
+                                        .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS,
+                                        .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
+                                        .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION };
+}
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                    struct resources **out, abatis_error *err)
 {
         struct resources *resources = calloc(1, sizeof(*resources));
-        const struct filter_options filter = { .network = policy->network,
-                                               .has_memory_files = !policy->commands.count,
-                                               .counts_memory =
-                                                       plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
-                                               .is_among_others = plan_has(plan, PLAN_SWEEP),
-                                               .has_broker = plan_has(plan, PLAN_BROKER),
-                                               .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
-                                               .asks_reads = plan_broker_asks(plan) & BROKER_READS,
-                                               .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS,
-                                               .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
-                                               .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION };
+        struct filter_options filter;
         int r;
 
         if (!resources)
                 return error_memory(err);
+        resources_describe_filter(plan, policy, &filter);
         resources->host = host;
         r = copies_read(plan, &resources->copies, err);
         if (!r)
-                r = steps_make(plan, policy, host, &resources->copies, &resources->strings, &resources->steps,
-                               err);
+                r = steps_make(STEPS_WHOLE, plan, policy, host, &resources->copies, &resources->strings,
+                               &resources->steps, err);
         if (!r)
                 r = filter_build(&filter, &resources->filter, err);
         if (!r && plan_has(plan, PLAN_LANDLOCK))
@@ -47,6 +54,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         resources->child.root_length = resources->steps.root_length;
         resources->child.init_steps = resources->steps.init;
         resources->child.init_count = resources->steps.init_count;
+        resources->child.kept_steps = resources->steps.init;
+        resources->child.kept_count = resources->steps.init_count;
         resources->child.command_steps = resources->steps.command;
         resources->child.command_count = resources->steps.command_count;
         resources->child.rules = resources->rules;
@@ -60,6 +69,7 @@ void resources_free(struct resources *resources)
 {
         if (!resources)
                 return;
+        keeper_free(resources->keeper);
         stacks_done(&resources->stacks);
         for (size_t i = 0; i < resources->child.rule_count; i++)
                 free((void *)resources->rules[i].except);

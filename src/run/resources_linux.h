@@ -20,6 +20,10 @@ struct resources {
         struct filter filter;
         struct child_broker broker; /* its lists are owned, what they hold is the policy's */
         struct stacks stacks;       /* owned */
+        struct keeper *keeper;      /* owned; NULL: every job is begun from nothing */
 };
+
+void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,
+                               struct filter_options *out);
 
 #endif

@@ -21,6 +21,10 @@ struct resources; /* an open plan: filter, Landlock rules, prepared steps */
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                    struct resources **out, abatis_error *err);
+/* Prepares the sandbox: what its jobs have in common is made by a process that waits for them, at once or with the second of them, and
+ * `spares` are begun ahead. Where that cannot be, each is begun when it is started. */
+void resources_prepare(struct resources *resources, const struct plan *plan, const abatis_policy *policy,
+                       unsigned spares, bool is_at_once);
 void resources_free(struct resources *resources);
 
 /* What a job needs besides its options; all borrowed for the job's life. */

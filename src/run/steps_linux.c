@@ -11,98 +11,12 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/own.h"
-#include "base/reach.h"
 #include "run/broker_linux.h"
-
-/* Used while the steps of one plan are made. */
-struct opener {
-        struct steps *steps;
-        struct strings *strings;
-        const struct copies *copies;
-        const struct plan *plan;
-        const abatis_policy *policy;
-        const abatis_host *host;
-        const char *root;         /* "" or, with a new root, its place on the stage */
-        enum plan_op plan_op;     /* of the step being translated */
-        bool has_shm, has_queues; /* the host has a directory for them */
-        uint64_t noexec;          /* the attribute, where nothing but what is listed is code; else 0 */
-        unsigned tmp_slot, shm_slot, node_slot, tree_slot; /* tree_slot: of the next tree to put back */
-        bool has_failed;
-        struct init_step dropped_init; /* written to after a failure, never read */
-        struct command_step dropped_command;
-};
-
-static const char *const device_nodes[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-                                            "/dev/random", "/dev/urandom", "/dev/tty" };
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-/* ---- builders, sticky like the plan's ------------------------------------------------------------------- */
-
-/* Room for one more of `count` items of `size` bytes; NULL, and sticky failure, when there is none. */
-static void *make_room(struct opener *opener, void *items, size_t count, size_t *capacity, size_t size)
-{
-        size_t wanted = *capacity ? 2 * *capacity : 48;
-        void *grown;
-
-        if (count < *capacity)
-                return items;
-        grown = realloc(items, wanted * size);
-        if (!grown) {
-                opener->has_failed = true;
-                return NULL;
-        }
-        *capacity = wanted;
-        return grown;
-}
-
-static struct init_step *init_step(struct opener *opener, enum init_op op, const char *path)
-{
-        struct steps *steps = opener->steps;
-        struct init_step *made =
-                make_room(opener, steps->init, steps->init_count, &steps->init_capacity, sizeof(*made));
-
-        if (!made)
-                return &opener->dropped_init;
-        steps->init = made;
-        made += steps->init_count++;
-        *made = (struct init_step){ .op = op, .path = path, .plan_op = opener->plan_op };
-        return made;
-}
-
-static struct command_step *command_step(struct opener *opener, enum command_op op)
-{
-        struct steps *steps = opener->steps;
-        struct command_step *made = make_room(opener, steps->command, steps->command_count,
-                                              &steps->command_capacity, sizeof(*made));
-
-        if (!made)
-                return &opener->dropped_command;
-        steps->command = made;
-        made += steps->command_count++;
-        *made = (struct command_step){ .op = op, .plan_op = opener->plan_op };
-        return made;
-}
-
-/* A string that lives as long as the steps. */
-static const char *keep(struct opener *opener, const char *first, const char *second)
-{
-        OWN_FREE char *joined = NULL;
-
-        if (!*first)
-                return second; /* the plan's own, which outlives the steps */
-        joined = text_join(first, second, "");
-        if (!joined || strings_add(opener->strings, joined, NULL) < 0) {
-                opener->has_failed = true;
-                return "";
-        }
-        return opener->strings->items[opener->strings->count - 1];
-}
+#include "run/opener_linux.h"
 
 static const char *in_root(struct opener *opener, const char *path)
 {
-        return keep(opener, opener->root, path);
+        return opener_keep(opener, opener->root, path);
 }
 
 static bool is_noexec(const struct plan *plan)
@@ -113,162 +27,15 @@ static bool is_noexec(const struct plan *plan)
         return false;
 }
 
-/* ---- mount points --------------------------------------------------------------------------------------- */
-
-static bool is_private_tmp_path(const struct opener *opener, const char *path)
-{
-        return opener->policy->has_private_tmp && path_is_below(path, "/tmp") && path[4];
-}
-
-/* Where a mount point for this path must first be made on the stage; NULL when the host has it. */
-static const char *staged_name(struct opener *opener, const char *path)
-{
-        if (is_private_tmp_path(opener, path))
-                return path + 1; /* "tmp/..." */
-        return *opener->root ? keep(opener, "root", path) : NULL;
-}
-
-static void make_staged(struct opener *opener, enum init_op op, const char *name, unsigned mode)
-{
-        struct init_step *step = init_step(opener, op, name);
-
-        step->length = strlen(name);
-        step->value = mode;
-}
-
-static bool was_made(const struct opener *opener, const char *name)
-{
-        size_t length = strlen(name);
-
-        for (size_t i = 0; i < opener->steps->init_count; i++) {
-                const struct init_step *step = &opener->steps->init[i];
-
-                if ((step->op == INIT_MAKE_DIR || step->op == INIT_MAKE_FILE) && step->length == length &&
-                    !memcmp(step->path, name, length))
-                        return true;
-        }
-        return false;
-}
-
-static void make_directories(struct opener *opener, const char *name, bool with_last)
-{
-        for (const char *slash = strchr(name, '/'); slash || with_last;
-             slash = slash ? strchr(slash + 1, '/') : NULL) {
-                OWN_FREE char *prefix = slash ? strndup(name, (size_t)(slash - name)) : strdup(name);
-
-                if (!prefix) {
-                        opener->has_failed = true;
-                        return;
-                }
-                if (!was_made(opener, prefix))
-                        make_staged(opener, INIT_MAKE_DIR, keep(opener, prefix, ""), 0755);
-                if (!slash)
-                        return;
-        }
-}
-
-static void make_mount_point(struct opener *opener, const char *path, enum path_kind kind)
-{
-        const char *name = staged_name(opener, path);
-        bool is_directory = kind == PATH_DIRECTORY || kind == PATH_ABSENT;
-
-        if (!name)
-                return;
-        make_directories(opener, name, is_directory);
-        /* A file that two rules show, to be read and to be executed, say, is shown twice. */
-        if (!is_directory && !was_made(opener, name))
-                make_staged(opener, INIT_MAKE_FILE, name, 0644);
-}
-
-static enum path_kind kind_of(const char *path)
-{
-        struct stat status;
-
-        if (reach_lstat(path, &status) < 0)
-                return PATH_ABSENT;
-        return S_ISDIR(status.st_mode) ? PATH_DIRECTORY : PATH_FILE;
-}
-
-static void make_device_points(struct opener *opener)
-{
-        static const char *const links[][2] = { { "root/dev/fd", "/proc/self/fd" },
-                                                { "root/dev/stdin", "/proc/self/fd/0" },
-                                                { "root/dev/stdout", "/proc/self/fd/1" },
-                                                { "root/dev/stderr", "/proc/self/fd/2" },
-                                                { "root/dev/ptmx", "pts/ptmx" } };
-
-        if (!*opener->root)
-                return;
-        for (size_t i = 0; i < COUNT(device_nodes); i++)
-                make_mount_point(opener, device_nodes[i], PATH_FILE);
-        make_mount_point(opener, "/dev/pts", PATH_DIRECTORY);
-        make_mount_point(opener, "/dev/shm", PATH_DIRECTORY);
-        make_mount_point(opener, "/proc", PATH_DIRECTORY);
-        make_mount_point(opener, "/tmp", PATH_DIRECTORY);
-        for (size_t i = 0; i < COUNT(links); i++)
-                init_step(opener, INIT_MAKE_LINK, links[i][0])->target = links[i][1];
-}
-
 /* The host's message queues, as files, could be emptied through a descriptor: they are covered. */
 static bool shows_host_queues(const struct opener *opener)
 {
         return !*opener->root && opener->has_queues;
 }
 
-/* The name of a copy on the stage. */
-static const char *copy_name(struct opener *opener, size_t number)
-{
-        char digits[24];
-
-        snprintf(digits, sizeof(digits), "%zu", number);
-        return keep(opener, "copy", digits);
-}
-
-static void make_copies(struct opener *opener)
-{
-        const struct copies *copies = opener->copies;
-
-        opener->plan_op = PLAN_LOADER;
-        for (size_t i = 0; i < copies->count; i++) {
-                struct init_step *step = init_step(opener, INIT_MAKE_COPY, copy_name(opener, i));
-
-                step->target = (const char *)copies->items[i].bytes;
-                step->value = copies->items[i].length;
-        }
-        opener->plan_op = PLAN_STAGE;
-}
-
-/* Everything on the stage is made before the world, the stage with it, becomes read-only. */
-static void fill_stage(struct opener *opener)
-{
-        make_staged(opener, INIT_MAKE_DIR, "tmp", 01777);
-        make_staged(opener, INIT_MAKE_DIR, "shm", 01777);
-        /* What masks are made of. */
-        make_staged(opener, INIT_MAKE_DIR, "d", 0);
-        make_staged(opener, INIT_MAKE_FILE, "f", 0);
-        make_device_points(opener);
-        make_copies(opener);
-        for (size_t i = 0; i < opener->plan->step_count; i++) {
-                const struct step *step = &opener->plan->steps[i];
-
-                if (step->op == PLAN_SHOW)
-                        make_mount_point(opener, step->path, kind_of(step->path));
-                else if (step->op == PLAN_WRITABLE || (step->op == PLAN_HIDE && step->value == PATH_ABSENT))
-                        make_mount_point(opener, step->path, (enum path_kind)step->value);
-                else if (step->op == PLAN_LINK) {
-                        const char *name = staged_name(opener, step->path);
-
-                        make_directories(opener, name, false);
-                        init_step(opener, INIT_MAKE_LINK, name)->target = step->target;
-                }
-        }
-}
-
-/* ---- translation ---------------------------------------------------------------------------------------- */
-
 static struct init_step *grab(struct opener *opener, enum init_op op, const char *path)
 {
-        struct init_step *step = init_step(opener, op, path);
+        struct init_step *step = opener_init(opener, op, path);
 
         step->slot = opener->steps->slot_count++;
         return step;
@@ -289,8 +56,10 @@ static void grab_trees(struct opener *opener)
         const uint64_t read_only = ATTR_NOSUID | ATTR_NODEV | ATTR_RDONLY;
         size_t copies = 0;
 
-        opener->tmp_slot = grab_private(opener, "tmp");
-        opener->shm_slot = grab_private(opener, "shm");
+        if (opener->part == STEPS_WHOLE) {
+                opener->tmp_slot = grab_private(opener, "tmp");
+                opener->shm_slot = grab_private(opener, "shm");
+        }
         opener->node_slot = opener->steps->slot_count;
         opener->plan_op = PLAN_DEVICES;
         for (size_t i = 0; i < COUNT(device_nodes); i++)
@@ -309,7 +78,7 @@ static void grab_trees(struct opener *opener)
                         grab(opener, INIT_GRAB, step->path)->value =
                                 read_only | opener->noexec | (step->value ? ATTR_NOEXEC : 0);
                 else if (copies_are_for(step))
-                        grab(opener, INIT_GRAB_STAGED, copy_name(opener, copies++))->value = read_only;
+                        grab(opener, INIT_GRAB_STAGED, opener_copy_name(opener, copies++))->value = read_only;
                 else if (step->op == PLAN_LIBRARIES)
                         grab(opener, INIT_GRAB, step->path)->value = read_only;
         }
@@ -317,10 +86,66 @@ static void grab_trees(struct opener *opener)
 
 static struct init_step *place(struct opener *opener, const char *path, unsigned slot)
 {
-        struct init_step *step = init_step(opener, INIT_PLACE, in_root(opener, path));
+        struct init_step *step = opener_init(opener, INIT_PLACE, in_root(opener, path));
 
         step->slot = slot;
         return step;
+}
+
+/* A tree that the private /tmp would cover. The world has it where the host has; of two, one in the other, the outer brings the
+ * inner along. */
+static bool is_tree_in_tmp(const struct opener *opener, size_t index)
+{
+        const struct step *step = &opener->plan->steps[index];
+
+        if ((step->op != PLAN_WRITABLE && step->op != PLAN_SHOW) || !opener_has_in_tmp(opener, step->path))
+                return false;
+        for (size_t i = 0; i < index; i++)
+                if (is_tree_in_tmp(opener, i) && path_is_below(step->path, opener->plan->steps[i].path))
+                        return false;
+        return true;
+}
+
+static void grab_trees_in_tmp(struct opener *opener)
+{
+        opener->tree_slot = opener->steps->slot_count;
+        for (size_t i = 0; i < opener->plan->step_count; i++)
+                if (is_tree_in_tmp(opener, i))
+                        grab(opener, INIT_GRAB, opener->plan->steps[i].path);
+}
+
+static void place_trees_in_tmp(struct opener *opener)
+{
+        opener_init(opener, INIT_ROOT, NULL);
+        for (size_t i = 0; i < opener->plan->step_count; i++) {
+                const char *path = opener->plan->steps[i].path;
+
+                if (!is_tree_in_tmp(opener, i))
+                        continue;
+                opener_make_point(opener, path, opener_kind_of(path));
+                place(opener, path, opener->tree_slot++);
+        }
+}
+
+/* In a copy of the world there is no stage of the job's own. */
+static void place_private(struct opener *opener, const char *path, unsigned slot)
+{
+        switch (opener->part) {
+        case STEPS_WHOLE:
+                place(opener, path, slot)->is_system = true;
+                return;
+        case STEPS_WORLD:
+                return;
+        case STEPS_JOB:
+                opener_init(opener, INIT_TMPFS, path)->value = opener->noexec ? MS_NOEXEC : 0;
+        }
+}
+
+static void place_tmp(struct opener *opener)
+{
+        place_private(opener, "/tmp", opener->tmp_slot);
+        if (opener->part == STEPS_JOB)
+                place_trees_in_tmp(opener);
 }
 
 static void place_devices(struct opener *opener)
@@ -333,29 +158,30 @@ static void mount_terminals(struct opener *opener)
 {
         struct stat status;
 
-        if (!*opener->root && kind_of("/dev/pts") != PATH_DIRECTORY)
+        if (!*opener->root && opener_kind_of("/dev/pts") != PATH_DIRECTORY)
                 return;
-        init_step(opener, INIT_TERMINALS, in_root(opener, "/dev/pts"));
+        opener_init(opener, INIT_TERMINALS, in_root(opener, "/dev/pts"));
         /* A node of the host's devpts would open the host's terminals; a link leads to ours by itself. */
         if (!*opener->root && !lstat("/dev/ptmx", &status) && S_ISCHR(status.st_mode))
-                init_step(opener, INIT_PTMX, "/dev/ptmx")->target = "/dev/pts/ptmx";
+                opener_init(opener, INIT_PTMX, "/dev/ptmx")->target = "/dev/pts/ptmx";
 }
 
 static void finish_proc(struct opener *opener)
 {
-        /* The ground has one at /proc, which a new root leaves behind. */
-        if (*opener->root)
-                init_step(opener, INIT_PROC, in_root(opener, "/proc"))->value = MS_RDONLY;
+        /* The ground has one at /proc, which a new root leaves behind. That of a world is the host's. */
+        if (*opener->root || opener->part == STEPS_JOB)
+                opener_init(opener, INIT_PROC, in_root(opener, "/proc"))->value = MS_RDONLY;
         for (size_t i = 0; view_root_proc_files[i] && !opener->host->uid; i++)
-                if (kind_of(view_root_proc_files[i]) != PATH_ABSENT)
-                        init_step(opener, INIT_COVER, in_root(opener, view_root_proc_files[i]))->target = "f";
+                if (opener_kind_of(view_root_proc_files[i]) != PATH_ABSENT)
+                        opener_init(opener, INIT_COVER, in_root(opener, view_root_proc_files[i]))->target =
+                                "f";
 }
 
 #define DATA_MARGIN (UINT64_C(1) << 30)
 
 static void set_limit(struct opener *opener, unsigned resource, uint64_t soft, uint64_t hard)
 {
-        struct command_step *step = command_step(opener, COMMAND_LIMIT);
+        struct command_step *step = opener_command(opener, COMMAND_LIMIT);
 
         step->resource = resource;
         step->value = soft;
@@ -411,18 +237,22 @@ static const char *stage_options(struct opener *opener)
         if (!plan_limits_by(opener->plan, PLAN_COUNT, LIMIT_MEMORY))
                 return NULL;
         snprintf(options, sizeof(options), "size=%" PRIu64 ",nr_inodes=%" PRIu64, limit, limit / 1024 + 1024);
-        return keep(opener, options, "");
+        return opener_keep(opener, options, "");
 }
 
 /* What is left for the command when its filter is loaded. */
 static void finish_command(struct opener *opener)
 {
-        command_step(opener, COMMAND_DESCRIPTORS);
-        command_step(opener, COMMAND_WAIT);
-        if (plan_has(opener->plan, PLAN_LANDLOCK))
-                command_step(opener, COMMAND_LANDLOCK);
-        command_step(opener, COMMAND_CHDIR);
-        command_step(opener, COMMAND_REOPEN);
+        if (opener->part == STEPS_WHOLE) {
+                opener_command(opener, COMMAND_DESCRIPTORS);
+                opener_command(opener, COMMAND_WAIT);
+                if (plan_has(opener->plan, PLAN_LANDLOCK))
+                        opener_command(opener, COMMAND_LANDLOCK);
+        } else {
+                opener_command(opener, COMMAND_TAKE);
+        }
+        opener_command(opener, COMMAND_CHDIR);
+        opener_command(opener, COMMAND_REOPEN);
         set_limits(opener);
 }
 
@@ -432,7 +262,7 @@ static void expose(struct opener *opener, const struct step *step)
         if (copies_are_for(step))
                 place(opener, step->path, opener->tree_slot++);
         else
-                init_step(opener, INIT_EXPOSE, in_root(opener, step->path))->value =
+                opener_init(opener, INIT_EXPOSE, in_root(opener, step->path))->value =
                         ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
 }
 
@@ -463,7 +293,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_BROKER:
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
-                init_step(opener, INIT_COVER, opener->root)->target = "root";
+                opener_init(opener, INIT_COVER, opener->root)->target = "root";
                 return;
         case PLAN_SHOW:
         case PLAN_LIBRARIES:
@@ -482,40 +312,59 @@ static void translate(struct opener *opener, const struct step *step)
                 return;
         case PLAN_PRIVATE_SHM:
                 if (*opener->root || opener->has_shm)
-                        place(opener, "/dev/shm", opener->shm_slot)->is_system = true;
-                if (shows_host_queues(opener))
-                        init_step(opener, INIT_COVER, "/dev/mqueue")->target = "d";
+                        place_private(opener, "/dev/shm", opener->shm_slot);
+                if (opener->part != STEPS_JOB && shows_host_queues(opener))
+                        opener_init(opener, INIT_COVER, "/dev/mqueue")->target = "d";
                 return;
         case PLAN_PRIVATE_TMP:
-                place(opener, "/tmp", opener->tmp_slot)->is_system = true;
+                place_tmp(opener);
                 return;
         case PLAN_PROC:
                 finish_proc(opener);
                 return;
         case PLAN_PIN:
         case PLAN_PROTECT:
-                child = init_step(opener, INIT_BIND, in_root(opener, step->path));
+                child = opener_init(opener, INIT_BIND, in_root(opener, step->path));
                 child->value = step->op == PLAN_PROTECT ? ATTR_RDONLY : 0;
                 child->is_kept = true;
                 return;
         case PLAN_HIDE:
-                child = init_step(opener, INIT_COVER, in_root(opener, step->path));
+                child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
                 child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
                 child->is_kept = true;
                 return;
         case PLAN_ENTER_ROOT:
-                init_step(opener, INIT_PIVOT, opener->root);
+                opener_init(opener, INIT_PIVOT, opener->root);
                 return;
         case PLAN_LANDLOCK:
-                command_step(opener, COMMAND_RULES);
+                opener_command(opener, COMMAND_RULES);
+                if (opener->part == STEPS_JOB)
+                        opener_command(opener, COMMAND_LANDLOCK);
                 return;
         case PLAN_SECCOMP:
-                command_step(opener, COMMAND_SECCOMP);
+                opener_command(opener, COMMAND_SECCOMP);
                 return;
         case PLAN_DESCRIPTORS:
                 finish_command(opener);
                 return;
         }
+}
+
+/* What each job must have afresh is left out of the world, and the filter is its keeper's own. */
+static bool is_in_part(const struct opener *opener, enum plan_op op)
+{
+        bool is_for_each = op == PLAN_TERMINALS || op == PLAN_PRIVATE_TMP || op == PLAN_PROC ||
+                           op == PLAN_LANDLOCK || op == PLAN_DESCRIPTORS;
+
+        switch (opener->part) {
+        case STEPS_WHOLE:
+                return true;
+        case STEPS_WORLD:
+                return !is_for_each && op != PLAN_SECCOMP;
+        case STEPS_JOB:
+                return is_for_each || op == PLAN_PRIVATE_SHM;
+        }
+        return false;
 }
 
 /* Where the stage is mounted: a directory that is nobody's, covered again before the command sees it. */
@@ -534,6 +383,24 @@ static int find_stage(const char **out, abatis_error *err)
         return error_set(err, ABATIS_E_SYSTEM, "none of /dev/shm, /tmp, /run and /mnt is a directory");
 }
 
+/* The world, on the stage, before it becomes read-only. */
+static void lay_out(struct opener *opener, const char *stage)
+{
+        opener->plan_op = PLAN_STAGE;
+        opener_init(opener, INIT_STAGE, stage)->target = stage_options(opener);
+        if (plan_has(opener->plan, PLAN_COUNT)) {
+                opener->plan_op = PLAN_COUNT;
+                opener_init(opener, INIT_COUNT, NULL);
+                opener->plan_op = PLAN_STAGE;
+        }
+        opener_fill_stage(opener);
+        grab_trees(opener);
+        opener->plan_op = PLAN_READ_ONLY_WORLD;
+        opener_init(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV |
+                                                           opener->noexec |
+                                                           (is_noexec(opener->plan) ? ATTR_NOEXEC : 0);
+}
+
 static int make_steps(struct opener *opener, abatis_error *err)
 {
         if (plan_has(opener->plan, PLAN_READ_ONLY_WORLD)) {
@@ -543,39 +410,75 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 if (r < 0)
                         return r;
                 opener->has_shm = !strcmp(stage, "/dev/shm"); /* it would be the first choice */
-                opener->has_queues = kind_of("/dev/mqueue") == PATH_DIRECTORY;
+                opener->has_queues = opener_kind_of("/dev/mqueue") == PATH_DIRECTORY;
                 if (plan_has(opener->plan, PLAN_NEW_ROOT))
-                        opener->root = keep(opener, stage, "/root");
+                        opener->root = opener_keep(opener, stage, "/root");
                 opener->noexec = plan_has(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;
                 opener->plan_op = PLAN_STAGE;
-                init_step(opener, INIT_STAGE, stage)->target = stage_options(opener);
-                if (plan_has(opener->plan, PLAN_COUNT)) {
-                        opener->plan_op = PLAN_COUNT;
-                        init_step(opener, INIT_COUNT, NULL);
-                        opener->plan_op = PLAN_STAGE;
+                if (opener->part == STEPS_JOB) {
+                        opener_init(opener, INIT_MASKS, stage);
+                        grab_trees_in_tmp(opener);
+                } else {
+                        lay_out(opener, stage);
                 }
-                fill_stage(opener);
-                grab_trees(opener);
-                opener->plan_op = PLAN_READ_ONLY_WORLD;
-                init_step(opener, INIT_READ_ONLY, NULL)->value = ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV |
-                                                                 opener->noexec |
-                                                                 (is_noexec(opener->plan) ? ATTR_NOEXEC : 0);
         }
         opener->plan_op = PLAN_DESCRIPTORS;
-        command_step(opener, COMMAND_STDIO);
+        if (opener->part == STEPS_WHOLE)
+                opener_command(opener, COMMAND_STDIO);
         for (size_t i = 0; i < opener->plan->step_count; i++) {
                 opener->plan_op = opener->plan->steps[i].op;
-                translate(opener, &opener->plan->steps[i]);
+                if (is_in_part(opener, opener->plan_op))
+                        translate(opener, &opener->plan->steps[i]);
         }
-        command_step(opener, COMMAND_SIGNAL_MASK);
-        command_step(opener, COMMAND_EXEC);
+        opener_command(opener, COMMAND_SIGNAL_MASK);
+        opener_command(opener, COMMAND_EXEC);
         return opener->has_failed ? error_memory(err) : 0;
 }
 
-int steps_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
-               const struct copies *copies, struct strings *strings, struct steps *out, abatis_error *err)
+/* What lies in /tmp is in the world where the host has it, and each job gets the trees among it. Nothing else is looked for. */
+static bool is_out_of_tmp(const struct opener *opener, const struct step *step)
 {
-        struct opener opener = { .steps = out,
+        if (!step->path || !opener_has_in_tmp(opener, step->path))
+                return true;
+        if (step->op == PLAN_LIBRARIES || step->op == PLAN_START || step->op == PLAN_LOADER ||
+            opener_kind_of(step->path) == PATH_ABSENT)
+                return false;
+        for (size_t i = 0; i < opener->plan->step_count; i++)
+                if (is_tree_in_tmp(opener, i) && path_is_below(step->path, opener->plan->steps[i].path))
+                        return true;
+        return false;
+}
+
+/* A new root leaves no /proc that another could be made beside. A broker has the filter of one job. The kernel counts processes of
+ * a user namespace, which the jobs would share, and other limits of a tree need what is made when it starts. */
+bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, const abatis_host *host)
+{
+        static const enum plan_op unfit[] = { PLAN_NEW_ROOT, PLAN_BROKER, PLAN_COUNT, PLAN_CGROUP };
+        const struct opener opener = { .policy = policy, .plan = plan };
+        const char *stage = NULL;
+
+        if (!host_has_mounts(host) || !plan_has(plan, PLAN_READ_ONLY_WORLD) || find_stage(&stage, NULL) < 0 ||
+            strcmp(stage, "/dev/shm") != 0)
+                return false;
+        for (size_t i = 0; i < COUNT(unfit); i++)
+                if (plan_has(plan, unfit[i]))
+                        return false;
+        for (size_t i = 0; i < plan->step_count; i++) {
+                const struct step *step = &plan->steps[i];
+
+                if ((step->op == PLAN_LIMIT && step->value == LIMIT_PROCESSES) ||
+                    !is_out_of_tmp(&opener, step))
+                        return false;
+        }
+        return true;
+}
+
+int steps_make(enum steps_part part, const struct plan *plan, const abatis_policy *policy,
+               const abatis_host *host, const struct copies *copies, struct strings *strings,
+               struct steps *out, abatis_error *err)
+{
+        struct opener opener = { .part = part,
+                                 .steps = out,
                                  .strings = strings,
                                  .copies = copies,
                                  .plan = plan,

@@ -6,6 +6,9 @@
 #include "run/child_linux.h"
 #include "run/copies_linux.h"
 
+/* Of a sandbox that is prepared: what its keeper does once, and what is left for each job in a copy of that. */
+enum steps_part { STEPS_WHOLE, STEPS_WORLD, STEPS_JOB };
+
 struct steps {
         struct init_step *init;       /* owned */
         struct command_step *command; /* owned */
@@ -16,8 +19,11 @@ struct steps {
 
 /* Paths that are made here are added to `strings`, which must outlive the steps, as must the plan and the copies. What was made
  * must be done with also after a failure. */
-int steps_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
-               const struct copies *copies, struct strings *strings, struct steps *out, abatis_error *err);
+int steps_make(enum steps_part part, const struct plan *plan, const abatis_policy *policy,
+               const abatis_host *host, const struct copies *copies, struct strings *strings,
+               struct steps *out, abatis_error *err);
+/* Whether a plan has those parts. */
+bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, const abatis_host *host);
 void steps_done(struct steps *steps);
 
 #endif

@@ -45,6 +45,11 @@ static inline long raw_syscall(long number, long a, long b, long c, long d, long
 #define RAW_ARGUMENTS(number, a, b, c, d, e, f, ...) \
         raw_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define RAW(...) RAW_ARGUMENTS(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+/* A call of five arguments at most, with a word behind them that the kernel does not look at and the filter of a prepared
+ * sandbox does: see filter_options.pass. */
+#define RAW_PASSING_ARGUMENTS(pass, number, a, b, c, d, e, ...) \
+        raw_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(pass))
+#define RAW_PASSING(pass, ...) RAW_PASSING_ARGUMENTS(pass, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
 /* As getdents64 gives it. */
 struct directory_entry {
@@ -63,9 +68,9 @@ struct clone3_arguments {
 #define CLONE3_CLEAR_SIGHAND 0x100000000ull
 #define CLONE3_INTO_CGROUP 0x200000000ull
 
-/* Makes one of the clone calls; the child calls entry(argument) on its new stack and never returns. */
-static inline long raw_clone_call(long number, long a, long b, long c, long child_tid, void (*entry)(void *),
-                                  void *argument)
+/* Makes one of the clone calls; the child calls entry(argument) on its new stack and never returns. `pass` as above. */
+static inline long raw_clone_call(long number, long a, long b, long c, long child_tid, uint64_t pass,
+                                  void (*entry)(void *), void *argument)
 {
 #if defined(__aarch64__)
         register long x8 __asm__("x8") = number;
@@ -74,6 +79,7 @@ static inline long raw_clone_call(long number, long a, long b, long c, long chil
         register long x2 __asm__("x2") = c;
         register long x3 __asm__("x3") = 0;
         register long x4 __asm__("x4") = child_tid;
+        register uint64_t x5 __asm__("x5") = pass;
         register void (*function)(void *) __asm__("x9") = entry;
         register void *value __asm__("x10") = argument;
 
@@ -87,12 +93,13 @@ static inline long raw_clone_call(long number, long a, long b, long c, long chil
                          "brk #1\n"
                          "1:"
                          : "+r"(x0)
-                         : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(function), "r"(value)
+                         : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5), "r"(function), "r"(value)
                          : "memory", "cc");
         return x0;
 #elif defined(__x86_64__)
         register long r10 __asm__("r10") = child_tid;
         register long r8 __asm__("r8") = 0;
+        register uint64_t r9 __asm__("r9") = pass;
         register void (*function)(void *) __asm__("r12") = entry;
         register void *value __asm__("r13") = argument;
         long result;
@@ -106,7 +113,8 @@ static inline long raw_clone_call(long number, long a, long b, long c, long chil
                          "ud2\n"
                          "1:"
                          : "=a"(result)
-                         : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(function), "r"(value)
+                         : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9), "r"(function),
+                           "r"(value)
                          : "rcx", "r11", "memory", "cc");
         return result;
 #endif
@@ -116,14 +124,14 @@ static inline long raw_clone_call(long number, long a, long b, long c, long chil
  * in memory; the older call then does the same, except that handlers of signals, which nobody sends, are kept. */
 static inline long raw_clone(struct clone3_arguments *arguments, void (*entry)(void *), void *argument)
 {
-        long pid = raw_clone_call(435, (long)arguments, sizeof(*arguments), 0, 0, entry, argument);
+        long pid = raw_clone_call(435, (long)arguments, sizeof(*arguments), 0, 0, 0, entry, argument);
 
         /* A cgroup can be given to the new call only. */
         if (pid != -ENOSYS || arguments->flags & CLONE3_INTO_CGROUP)
                 return pid;
         return raw_clone_call(SYS_clone, (long)((arguments->flags & UINT32_MAX) | arguments->exit_signal),
                               (long)(arguments->stack + arguments->stack_size), (long)arguments->pidfd,
-                              (long)arguments->child_tid, entry, argument);
+                              (long)arguments->child_tid, 0, entry, argument);
 }
 
 /* The same on every architecture since Linux 5.1. */

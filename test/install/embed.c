@@ -308,7 +308,7 @@ static void test_failures_without_error_struct(void)
         const abatis_policy_options bad_workspace = { .size = sizeof(bad_workspace),
                                                       .workspace = "/no/such/place" };
         const abatis_policy_options good = { .size = sizeof(good), .workspace = workspace };
-        const abatis_sandbox_options options = { .size = sizeof(options) }, no_size = { 0 };
+        const abatis_sandbox_options options = { .size = sizeof(options), .spares = -1 }, no_size = { 0 };
         const char *const nothing[] = { NULL }, *const missing[] = { "no-such-program", NULL },
                           *const directory[] = { "/usr", NULL };
         abatis_job_options job = ABATIS_JOB_OPTIONS_INIT;

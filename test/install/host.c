@@ -45,7 +45,8 @@ abatis_sandbox *open_sandbox(const char *const *settings)
         const abatis_policy_options policy_options = { .size = sizeof(policy_options),
                                                        .preset = "dev",
                                                        .workspace = workspace };
-        const abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options) };
+        /* Whoever counts processes here counts those of jobs: test/prepared has the others. */
+        const abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options), .spares = -1 };
         abatis_sandbox *sandbox = NULL;
         abatis_policy *policy = NULL;
         abatis_error err = { 0, 0, "" };

@@ -1,0 +1,155 @@
+/* child_keeper_linux.c: the keeper of a prepared sandbox. Raw system calls over prepared data.
+ *
+ * It lives in a user namespace and in mounts of its own, where the world of the sandbox is laid out: all that its jobs have in
+ * common. It has their filter, too, since a filter is inherited for nothing and takes as long to load as a program to start. On
+ * request it starts init in a copy of its mounts and in a new PID namespace; what must be each job's own is left to that.
+ *
+ * Init is the host process's child, as if that had started it: it does not depend on the keeper. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "run/child_linux.h"
+#include "run/child_text_linux.h"
+#include "run/syscall_linux.h"
+
+enum { HELD_COUNT = 3 };
+
+/* 0, 1 and 2 are taken, by what is there anyway, so that nothing else stands where the command's will. */
+static long close_others(const struct child_keeper *keeper)
+{
+        long kept[2] = { keeper->host_pidfd, keeper->requests }, r = child_close_others(kept, 2, 0);
+
+        for (int i = 0; i < 3 && r >= 0; i++)
+                r = RAW(SYS_dup3, keeper->host_pidfd, i, O_CLOEXEC);
+        return r;
+}
+
+/* Masks that were lost while others were made, and whoever notices those that are lost later: the kernel says so to those who
+ * have this file open, from the moment on when it was opened. */
+static long give_watch(const struct child_keeper *keeper)
+{
+        const struct child_plan *plan = keeper->world.plan;
+        long mounts = RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+        if (mounts < 0)
+                return mounts;
+        for (size_t i = 0; i < plan->kept_count; i++) {
+                const struct init_step *step = &plan->kept_steps[i];
+                bool exists;
+
+                if (step->is_kept && !child_is_mount_point(step->path, &exists))
+                        return -ESTALE;
+        }
+        return child_send_descriptor(keeper->requests, mounts);
+}
+
+static bool lay_world(struct child_keeper *keeper)
+{
+        struct child_job *world = &keeper->world;
+        const struct child_ground *ground = world->ground;
+        const struct child_plan *plan = world->plan;
+        long r;
+
+        if (!child_do_init_steps(world, ground->init_steps, ground->init_count) ||
+            !child_do_init_steps(world, plan->init_steps, plan->init_count))
+                return false;
+        r = give_watch(keeper);
+        if (r >= 0)
+                r = RAW(SYS_chdir, "/");
+        if (r >= 0)
+                r = close_others(keeper);
+        if (r >= 0)
+                r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        return r >= 0 && !RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &keeper->filter);
+}
+
+/* To take a job's mounts down takes half as long as to start a program. Whoever lets go of them last does it: that would be init,
+ * in its exit, while everybody waits for it. So they are held here until later jobs have been begun, or nobody begins any. */
+static void hold_mounts(int *held, int pid)
+{
+        char path[32];
+
+        if (held[HELD_COUNT - 1] >= 0)
+                RAW(SYS_close, held[HELD_COUNT - 1]);
+        for (int i = HELD_COUNT - 1; i; i--)
+                held[i] = held[i - 1];
+        *text_write(text_write_number(text_write(path, "/proc/"), (unsigned)pid), "/ns/mnt") = '\0';
+        held[0] = (int)RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+}
+
+static void let_go(int *held)
+{
+        for (int i = 0; i < HELD_COUNT; i++) {
+                if (held[i] >= 0)
+                        RAW(SYS_close, held[i]);
+                held[i] = -1;
+        }
+}
+
+/* Of this file, so that its address needs no table. */
+static void begin(void *job)
+{
+        child_init_ready(job);
+}
+
+/* The kernel has written init's number before init runs, and before we can be killed. */
+static void start(const struct child_keeper *keeper, struct child_job *job)
+{
+        const uint64_t flags = CLONE_VM | CLONE_PARENT | CLONE_PARENT_SETTID | keeper->job_namespaces;
+        long pid;
+
+        job->host_pidfd = keeper->host_pidfd;
+        job->umask = keeper->umask;
+        pid = raw_clone_call(SYS_clone, (long)flags, (long)(job->command_stack - CHILD_STACK_SIZE),
+                             (long)&job->init, 0, job->pass, begin, job);
+        child_set(&job->begun, pid < 0 ? (int)pid : 1);
+}
+
+static void serve(const struct child_keeper *keeper)
+{
+        struct pollfd waits[2] = { { keeper->host_pidfd, POLLIN, 0 }, { keeper->requests, POLLIN, 0 } };
+        int held[HELD_COUNT], launches;
+        bool is_holding = false;
+
+        for (int i = 0; i < HELD_COUNT; i++)
+                held[i] = -1;
+        for (;;) {
+                const struct timespec patience = { 0, 20 * 1000 * 1000 };
+                struct child_job *job;
+                long r = RAW(SYS_ppoll, waits, 2, is_holding ? &patience : 0, 0, 0);
+
+                if (!r)
+                        let_go(held);
+                is_holding &= r != 0;
+                if (r <= 0)
+                        continue;
+                if (waits[0].revents ||
+                    child_receive(keeper->requests, &job, sizeof(job), &launches, 1, MSG_CMSG_CLOEXEC) < 0)
+                        return;
+                job->launches = launches;
+                start(keeper, job);
+                RAW(SYS_close, launches);
+                if (job->init > 0)
+                        hold_mounts(held, job->init);
+                is_holding = true;
+        }
+}
+
+void child_keep(void *argument)
+{
+        struct child_keeper *keeper = argument;
+
+        RAW(SYS_prctl, PR_SET_NAME, "abatis keeper", 0, 0, 0);
+        child_reset_signals();
+        keeper->umask = (int)RAW(SYS_umask, 0);
+        if (close_others(keeper) >= 0 && lay_world(keeper))
+                serve(keeper);
+        for (;;)
+                RAW(SYS_exit_group, 0);
+}

@@ -1,0 +1,65 @@
+/* child_messages_linux.c: descriptors that come through a socket. Raw system calls over prepared data. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "run/child_linux.h"
+#include "run/syscall_linux.h"
+
+enum { MOST_DESCRIPTORS = 3 };
+
+union control {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
+};
+
+long child_send_descriptor(long socket, long fd)
+{
+        union control control;
+        char byte = 0;
+        struct iovec part = { &byte, 1 };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = CMSG_SPACE(sizeof(int)) };
+
+        control.header.cmsg_len = CMSG_LEN(sizeof(int));
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        *(int *)(void *)CMSG_DATA(&control.header) = (int)fd;
+        return RAW(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+}
+
+long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count, int flags)
+{
+        union control control;
+        struct iovec part = { bytes, size };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
+        long r;
+
+        do
+                r = RAW(SYS_recvmsg, socket, &message, flags);
+        while (r == -EINTR);
+        if (r < 0)
+                return r;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        if ((size_t)r != size || message.msg_controllen < CMSG_LEN(count * sizeof(int)) ||
+            control.header.cmsg_type != SCM_RIGHTS ||
+            control.header.cmsg_len != CMSG_LEN(count * sizeof(int)))
+                return -EPIPE; /* whoever had it is gone */
+        for (size_t i = 0; i < count; i++)
+                fds[i] = ((const int *)(const void *)CMSG_DATA(&control.header))[i];
+        return 0;
+}
+
+long child_receive_descriptor(long socket)
+{
+        char byte;
+        int fd = -1;
+        long r = child_receive(socket, &byte, 1, &fd, 1, MSG_CMSG_CLOEXEC);
+
+        return r < 0 ? r : fd;
+}

@@ -1,0 +1,482 @@
+/* keeper_linux.c: the host program's side of a prepared sandbox. */
+#define _GNU_SOURCE
+#include "run/keeper_linux.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "base/reach.h"
+#include "run/job_linux.h"
+#include "run/syscall_linux.h"
+
+enum {
+        MOST_SPARES = 16,
+        MOST_TRIES = MOST_SPARES + 2,
+        MOST_FAILURES = 3, /* of the keeper in a row; then jobs are begun without it */
+};
+
+/* What stood at a path of the world's when it was laid out. */
+struct place {
+        const char *path; /* borrowed from the steps */
+        bool is_there;
+        dev_t device;
+        ino_t inode;
+};
+
+struct keeper {
+        pthread_mutex_t lock;
+        struct resources *resources; /* borrowed */
+        pid_t owner;                 /* who forks has a copy of this, and not of the processes */
+        struct steps world_steps, job_steps;
+        struct child_plan world_plan, job_plan;
+        struct filter filter;
+        uint64_t pass;
+        struct place *places;
+        size_t place_count;
+        bool has_deadline; /* every job has one */
+        bool is_wanted;    /* it was started, and may have been killed since */
+        unsigned failures, wanted;
+        unsigned start_count; /* of jobs, ever */
+        unsigned job_count;   /* of those that run */
+        /* While it runs: */
+        bool is_running;
+        struct child_keeper child;
+        struct ground ground;
+        char *stack;
+        int *slots;
+        int pidfd, requests;
+        int mounts; /* readable, in poll's sense, once one of the world's mounts is lost; -1 until the keeper has sent it */
+        struct job *draft; /* the next to be begun, or NULL */
+        struct job *spares[MOST_SPARES];
+        unsigned spare_count;
+};
+
+/* ---- whether the world is what it was ------------------------------------------------------------------- */
+
+static void look(struct place *place)
+{
+        struct stat status;
+
+        place->is_there = !reach_lstat(place->path, &status);
+        place->device = place->is_there ? status.st_dev : 0;
+        place->inode = place->is_there ? status.st_ino : 0;
+}
+
+/* A mount belongs to a directory, not to its name: who moves that away and makes another one has it out of the world. */
+static bool is_as_it_was(const struct place *place)
+{
+        struct place now = { .path = place->path };
+
+        look(&now);
+        return now.is_there == place->is_there && now.device == place->device && now.inode == place->inode;
+}
+
+static bool has_place(const struct init_step *step)
+{
+        return step->is_kept || step->op == INIT_GRAB || step->op == INIT_EXPOSE;
+}
+
+static int find_places(struct keeper *keeper)
+{
+        const struct steps *steps = &keeper->world_steps;
+
+        keeper->places = calloc(steps->init_count + 1, sizeof(*keeper->places));
+        if (!keeper->places)
+                return -1;
+        for (size_t i = 0; i < steps->init_count; i++)
+                if (has_place(&steps->init[i]))
+                        keeper->places[keeper->place_count++].path = steps->init[i].path;
+        return 0;
+}
+
+/* Its first message. */
+static void receive_watch(struct keeper *keeper)
+{
+        struct pollfd message = { keeper->requests, POLLIN, 0 };
+
+        if (keeper->mounts < 0 && poll(&message, 1, 0) > 0 && message.revents & POLLIN)
+                keeper->mounts = (int)child_receive_descriptor(keeper->requests);
+}
+
+static bool is_current(struct keeper *keeper)
+{
+        struct pollfd signs[2];
+
+        receive_watch(keeper);
+        signs[0] = (struct pollfd){ keeper->pidfd, POLLIN, 0 };
+        signs[1] = (struct pollfd){ keeper->mounts, POLLPRI, 0 };
+        if (poll(signs, 2, 0))
+                return false;
+        for (size_t i = 0; i < keeper->place_count; i++)
+                if (!is_as_it_was(&keeper->places[i]))
+                        return false;
+        return true;
+}
+
+/* ---- jobs that are begun ahead -------------------------------------------------------------------------- */
+
+static int send_message(int socket, const void *bytes, size_t size, const int *fds, size_t count)
+{
+        union {
+                struct cmsghdr header;
+                char room[CMSG_SPACE(3 * sizeof(int))];
+        } control = { 0 };
+        struct iovec part = { (void *)bytes, size };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
+
+        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
+        return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The keeper has started it, or is gone. In a copy of the host process there is nothing to end. */
+static void discard(const struct keeper *keeper, struct job *job)
+{
+        if (keeper->owner == getpid() && job->child.init > 0 && job->pidfd < 0)
+                job->pidfd = (int)syscall(SYS_pidfd_open, job->child.init, 0);
+        job_finish(job, NULL, NULL);
+}
+
+/* One that can be begun. What the children will find in it is complete before the keeper hears of it. */
+static struct job *draft(struct keeper *keeper)
+{
+        struct resources *resources = keeper->resources;
+        struct job *job = job_new(resources);
+
+        if (!job)
+                return NULL;
+        job->slots = calloc(keeper->job_steps.slot_count + 1, sizeof(*job->slots));
+        if (!job->slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job->launches) < 0 ||
+            job_watch_ahead(job, keeper->has_deadline, NULL) < 0) {
+                job_finish(job, NULL, NULL);
+                return NULL;
+        }
+        ground_lay_out_in_world(&job->ground, resources->host);
+        job->is_ready = true;
+        job->child.ground = &job->ground.child;
+        job->child.plan = &keeper->job_plan;
+        job->child.slots = job->slots;
+        job->child.pass = keeper->pass;
+        job->child.is_planned = WORD_GIVEN;
+        job->child.command_stack = job_stack(job) + 2 * CHILD_STACK_SIZE;
+        return job;
+}
+
+static struct job *begin(struct keeper *keeper)
+{
+        struct job *job = keeper->draft ? keeper->draft : draft(keeper);
+
+        keeper->draft = NULL;
+        if (!job)
+                return NULL;
+        if (send_message(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
+                         &job->launches[1], 1) < 0) {
+                job_finish(job, NULL, NULL);
+                return NULL;
+        }
+        close(job->launches[1]);
+        job->launches[1] = -1;
+        return job;
+}
+
+/* Until init has been started, or will not be. */
+static bool has_begun(const struct keeper *keeper, struct job *job)
+{
+        const struct timespec patience = { 0, 10 * 1000 * 1000 };
+        struct pollfd signs[1] = { { keeper->pidfd, POLLIN, 0 } };
+        int *begun = &job->child.begun;
+
+        while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE))
+                if (syscall(SYS_futex, begun, FUTEX_WAIT, 0, &patience, NULL, 0) < 0 && errno == ETIMEDOUT &&
+                    poll(signs, 1, 0))
+                        break;
+        return job->child.init > 0;
+}
+
+static bool is_alive(struct job *job)
+{
+        struct pollfd sign = { .events = POLLIN };
+
+        job->init = job->child.init;
+        sign.fd = job->pidfd = (int)syscall(SYS_pidfd_open, job->init, 0);
+        return job->pidfd >= 0 && !poll(&sign, 1, 0);
+}
+
+/* ---- the process ---------------------------------------------------------------------------------------- */
+
+static void stop(struct keeper *keeper)
+{
+        siginfo_t info;
+
+        if (!keeper->is_running)
+                return;
+        keeper->is_running = false;
+        if (keeper->owner == getpid()) {
+                syscall(SYS_pidfd_send_signal, keeper->pidfd, SIGKILL, NULL, 0);
+                while (waitid((idtype_t)3 /* P_PIDFD */, (id_t)keeper->pidfd, &info, WEXITED | __WALL) < 0 &&
+                       errno == EINTR)
+                        ;
+        }
+        for (unsigned i = 0; i < keeper->spare_count; i++)
+                discard(keeper, keeper->spares[i]);
+        keeper->spare_count = 0;
+        close(keeper->pidfd);
+        close(keeper->requests);
+        if (keeper->mounts >= 0)
+                close(keeper->mounts);
+        free(keeper->stack);
+        free(keeper->slots);
+        keeper->stack = NULL;
+        keeper->slots = NULL;
+}
+
+static long clone_keeper(struct keeper *keeper, int requests)
+{
+        struct clone3_arguments arguments = {
+                .flags = keeper->ground.child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
+                .pidfd = (uintptr_t)&keeper->pidfd,
+                .exit_signal = 0, /* as of init, which has the same from it */
+                .stack = (uintptr_t)keeper->stack,
+                .stack_size = CHILD_STACK_SIZE,
+        };
+        OWN_FD int host = job_raise_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
+        const uint64_t all = ~0ull;
+        uint64_t before;
+        long pid;
+
+        if (host < 0)
+                return -errno;
+        keeper->child = (struct child_keeper){ .world = { .ground = &keeper->ground.child,
+                                                          .plan = &keeper->world_plan,
+                                                          .slots = keeper->slots },
+                                               .filter = { (unsigned short)keeper->filter.length,
+                                                           keeper->filter.code },
+                                               .job_namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC,
+                                               .host_pidfd = host,
+                                               .requests = requests };
+        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+        pid = raw_clone(&arguments, child_keep, &keeper->child);
+        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+        return pid;
+}
+
+static bool start(struct keeper *keeper)
+{
+        int ends[2];
+
+        if (keeper->failures >= MOST_FAILURES ||
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+                return false;
+        keeper->failures++; /* until a job has come of it */
+        keeper->is_wanted = true;
+        ends[1] = job_raise_above_stdio(ends[1]);
+        for (size_t i = 0; i < keeper->place_count; i++)
+                look(&keeper->places[i]);
+        ground_lay_out_world(&keeper->ground, keeper->resources->host);
+        keeper->stack = malloc(CHILD_STACK_SIZE);
+        keeper->slots = calloc(keeper->world_steps.slot_count + 1, sizeof(*keeper->slots));
+        keeper->requests = ends[0];
+        keeper->pidfd = keeper->mounts = -1;
+        if (ends[1] >= 0 && keeper->stack && keeper->slots && clone_keeper(keeper, ends[1]) > 0)
+                keeper->is_running = true;
+        else {
+                close(ends[0]);
+                free(keeper->stack);
+                free(keeper->slots);
+        }
+        if (ends[1] >= 0)
+                close(ends[1]);
+        return keeper->is_running;
+}
+
+static void refill(struct keeper *keeper)
+{
+        while (keeper->is_running && keeper->spare_count < keeper->wanted) {
+                struct job *job = begin(keeper);
+
+                if (!job)
+                        return;
+                keeper->spares[keeper->spare_count++] = job;
+        }
+}
+
+/* The oldest: it has had the most time. */
+static struct job *next(struct keeper *keeper)
+{
+        struct job *job = keeper->spares[0];
+
+        if (!keeper->spare_count)
+                return begin(keeper);
+        keeper->spare_count--;
+        memmove(keeper->spares, keeper->spares + 1, keeper->spare_count * sizeof(*keeper->spares));
+        return job;
+}
+
+/* One that waits for its launch, in a world that is what it was a moment ago; or NULL. */
+static struct job *try_one(struct keeper *keeper)
+{
+        struct job *job = keeper->is_running || start(keeper) ? next(keeper) : NULL;
+
+        if (job && has_begun(keeper, job)) {
+                bool is_good = is_alive(job);
+
+                if (is_good && is_current(keeper)) {
+                        keeper->failures = 0;
+                        return job;
+                }
+                /* Somebody has killed it: another one will do. */
+                if (!is_good) {
+                        discard(keeper, job);
+                        return NULL;
+                }
+        }
+        stop(keeper); /* first: it could still begin the job */
+        if (job)
+                discard(keeper, job);
+        return NULL;
+}
+
+struct job *keeper_take(struct keeper *keeper)
+{
+        struct job *job = NULL;
+
+        if (!keeper || keeper->owner != getpid())
+                return NULL;
+        pthread_mutex_lock(&keeper->lock);
+        for (int tries = 0; tries < MOST_TRIES && !job && keeper->is_wanted; tries++)
+                job = try_one(keeper);
+        pthread_mutex_unlock(&keeper->lock);
+        return job;
+}
+
+/* Who starts a second command will start a third. A single one has the machine to itself until it ends; where there are several,
+ * the next will not wait for that. */
+static void note(struct keeper *keeper, bool is_start)
+{
+        if (!keeper || keeper->owner != getpid())
+                return;
+        pthread_mutex_lock(&keeper->lock);
+        if (is_start) {
+                keeper->job_count++;
+                keeper->start_count++;
+        } else {
+                keeper->job_count--;
+        }
+        if (is_start && keeper->start_count == 2 && !keeper->is_running)
+                start(keeper);
+        if (!is_start || keeper->job_count > 1)
+                refill(keeper);
+        else if (keeper->is_running && !keeper->draft)
+                keeper->draft = draft(keeper);
+        pthread_mutex_unlock(&keeper->lock);
+}
+
+void keeper_note_start(struct keeper *keeper)
+{
+        note(keeper, true);
+}
+
+void keeper_note_end(struct keeper *keeper)
+{
+        note(keeper, false);
+}
+
+int keeper_launch(struct job *job, abatis_error *err)
+{
+        char byte = 0;
+        int r = send_message(job->launches[0], &byte, 1, job->stdio.fds, 3);
+
+        return r < 0 ? error_os(err, -r, "the sandbox, which was prepared, has been killed") : 0;
+}
+
+static void share_plan(struct child_plan *plan, const struct resources *resources, const struct steps *steps,
+                       const struct steps *world_steps)
+{
+        *plan = resources->child;
+        plan->init_steps = steps->init;
+        plan->init_count = steps->init_count;
+        plan->command_steps = steps->command;
+        plan->command_count = steps->command_count;
+        plan->kept_steps = world_steps->init;
+        plan->kept_count = world_steps->init_count;
+}
+
+static int make(struct keeper *keeper, const struct plan *plan, const abatis_policy *policy)
+{
+        struct resources *resources = keeper->resources;
+        struct filter_options filter;
+        int r;
+
+        while (!keeper->pass)
+                if (getrandom(&keeper->pass, sizeof(keeper->pass), 0) != sizeof(keeper->pass))
+                        return -1;
+        r = steps_make(STEPS_WORLD, plan, policy, resources->host, &resources->copies, &resources->strings,
+                       &keeper->world_steps, NULL);
+        if (!r)
+                r = steps_make(STEPS_JOB, plan, policy, resources->host, &resources->copies,
+                               &resources->strings, &keeper->job_steps, NULL);
+        resources_describe_filter(plan, policy, &filter);
+        filter.pass = keeper->pass;
+        if (!r)
+                r = filter_build(&filter, &keeper->filter, NULL);
+        if (!r)
+                r = find_places(keeper);
+        share_plan(&keeper->world_plan, resources, &keeper->world_steps, &keeper->world_steps);
+        share_plan(&keeper->job_plan, resources, &keeper->job_steps, &keeper->world_steps);
+        return r;
+}
+
+void resources_prepare(struct resources *resources, const struct plan *plan, const abatis_policy *policy,
+                       unsigned spares, bool is_at_once)
+{
+        struct keeper *keeper;
+
+        if (!steps_can_be_parted(plan, policy, resources->host))
+                return;
+        keeper = calloc(1, sizeof(*keeper));
+        if (!keeper)
+                return;
+        pthread_mutex_init(&keeper->lock, NULL);
+        keeper->resources = resources;
+        keeper->owner = getpid();
+        keeper->has_deadline = policy->limits[LIMIT_TIMEOUT];
+        keeper->wanted = spares < MOST_SPARES ? spares : MOST_SPARES;
+        if (make(keeper, plan, policy) < 0 || (is_at_once && !start(keeper))) {
+                keeper_free(keeper);
+                return;
+        }
+        refill(keeper);
+        resources->keeper = keeper;
+}
+
+void keeper_free(struct keeper *keeper)
+{
+        if (!keeper)
+                return;
+        stop(keeper);
+        if (keeper->draft)
+                job_finish(keeper->draft, NULL, NULL);
+        steps_done(&keeper->world_steps);
+        steps_done(&keeper->job_steps);
+        free(keeper->places);
+        pthread_mutex_destroy(&keeper->lock);
+        free(keeper);
+}

@@ -1,0 +1,31 @@
+/* host.h: a program that embeds the library, as the tests of prepared sandboxes want it. */
+#ifndef HOST_H
+#define HOST_H
+
+#include <abatis.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The working directory; the workspace, which lies in it; a directory that the policy denies. */
+extern char base[4096], workspace[4200], secrets[4200];
+
+/* Says whether a test has passed; its first failure is what is printed. */
+void begin(const char *name);
+void expect(bool is_true, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void end(void);
+int summary(void);
+
+/* A sandbox with the preset dev; `key` and `value` set something more, or are NULL. */
+abatis_sandbox *open_box(int spares, const char *key, const char *value);
+/* Runs a script and returns its exit code, or -SIGNAL, or -1000 if there was an error. What it printed comes into `text`. */
+int run(abatis_sandbox *box, const char *script);
+extern char text[65536];
+
+/* Processes of this one's tree that are of keepers: those that wait and, until their exec, those that are begun. */
+int keepers(pid_t of, pid_t *pids, int most);
+/* Waits until there are so many; false when there never are. */
+bool await_keepers(pid_t of, int count);
+bool is_alive(pid_t pid);
+int open_descriptors(void);
+
+#endif

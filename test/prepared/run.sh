@@ -1,0 +1,45 @@
+#!/bin/bash
+# run.sh: prepared sandboxes: jobs that a keeper has begun ahead, as root and as an ordinary user, with a workspace in a home's place
+# and one in /tmp, which each job has of its own.
+#
+# The program abatis-prepared runs every command as a job of such a sandbox: with it all of test/escape and test/cli must pass, too.
+set -u
+cd "$(dirname "$0")" || exit 1
+BUILD=${BUILD:-$PWD/../../build}
+readonly ORDINARY_UID=4343
+
+T=$(mktemp -d /var/tmp/abatis-prepared.XXXXXX) || exit 1
+S=$(mktemp -d /tmp/abatis-prepared.XXXXXX) || exit 1
+trap 'chmod -R u+rwx "$T" "$S" 2>/dev/null; rm -rf "$T" "$S"' EXIT
+chmod 755 "$T" "$S"
+flags=()
+grep -q -- '-fsanitize=' "$BUILD/build.ninja" && flags=(-fsanitize=address,undefined)
+"${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c host.c \
+        "$BUILD/libabatis.a" -ljansson -lyaml || exit 1
+
+sums() { # NAME COMMAND...: what it printed counts
+        "${@:2}" >"$T/log" 2>&1
+        grep -E '^(ok|not ok|skip) ' "$T/log" | sed "s/^\(ok\|not ok\|skip\) /&$1_/"
+        grep -qE '^[0-9]+ passed, [0-9]+ failed' "$T/log" || echo "not ok $1_runs_to_its_end - $(tail -n 1 "$T/log")"
+}
+as_user() { # COMMAND...
+        if ((EUID)); then "$@"; else setpriv --reuid="$ORDINARY_UID" --regid="$ORDINARY_UID" --clear-groups "$@"; fi
+}
+{
+        for place in "$T" "$S"; do
+                name=in$(tr / _ <<<"${place%/*}")
+                mkdir -p "$place/ws-root" "$place/ws-user" "$T/$name-root" "$T/$name-user"
+                ((EUID)) || chown "$ORDINARY_UID:$ORDINARY_UID" "$place/ws-user" "$T/$name-user"
+                ((EUID)) || HOME=$T/$name-root sums "$name" "$T/prepared" "$place/ws-root" "$T/$name-root"
+                HOME=$T/$name-user sums "$name" as_user "$T/prepared" "$place/ws-user" "$T/$name-user"
+        done
+        ((EUID)) && passes="user" || passes="root user"
+        # The sanitizers have seen both in other builds.
+        if [ ${#flags[@]} -eq 0 ]; then
+                PASSES=$passes ABATIS=$BUILD/abatis-prepared sums escape ../escape/run.sh
+                ABATIS=$BUILD/abatis-prepared sums cli ../cli/run.sh
+        fi
+} | tee "$T/report"
+count() { grep -c "^$1 " "$T/report"; }
+echo "$(count ok) passed, $(count 'not ok') failed, $(count skip) skipped"
+! grep -q '^not ok ' "$T/report"
