@@ -58,6 +58,9 @@ _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2))
 int launch_once(const struct command *command, const char *const *environment, struct sample *out);
 void launch_checked(const char *name, const struct command *command, const char *const *environment,
                     struct sample *out);
+/* So many launches, so many of them at once; returns the microseconds that they took. */
+double spawn_many(const struct command *command, const char *const *environment, size_t total,
+                  size_t at_once);
 double quantile(const double *samples, size_t count, double rank);
 double spread_of_halves(const double *samples, size_t count);
 void shuffle(size_t *order, size_t count, uint64_t *state);

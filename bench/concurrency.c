@@ -4,12 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -120,28 +118,6 @@ static void measure_waiting(const struct place *place, abatis_sandbox *sandbox)
 
 /* ---- against posix_spawn -------------------------------------------------------------------------------- */
 
-static double spawn_many(const struct command *command, const char *const *environment, size_t total)
-{
-        size_t started = 0, finished = 0;
-        double start = now_us();
-        while (finished < total) {
-                int status;
-                pid_t pid;
-                if (started < total && started - finished < PLACES) {
-                        int r = posix_spawn(&pid, command->words[0], NULL, NULL,
-                                            (char *const *)command->words, (char *const *)environment);
-                        if (r != 0)
-                                die("cannot start %s: %s", command->words[0], strerror(r));
-                        started++;
-                        continue;
-                }
-                if (waitpid(-1, &status, 0) < 0 || status != 0)
-                        die("%s ended with wait status %d", command->words[0], status);
-                finished++;
-        }
-        return now_us() - start;
-}
-
 /* Rounds of one and of the other by turns, so that both see the same load of the machine. */
 static void measure_throughput(const struct place *place, abatis_sandbox *sandbox)
 {
@@ -153,10 +129,10 @@ static void measure_throughput(const struct place *place, abatis_sandbox *sandbo
         const struct jobs jobs = {
                 .sandbox = sandbox, .argv = command.words, .environment = environment, .at_once = PLACES
         };
-        spawn_many(&command, environment, LAUNCHES / 4);
+        spawn_many(&command, environment, LAUNCHES / 4, PLACES);
         jobs_run(&jobs, LAUNCHES / 4);
         for (size_t i = 0; i < ROUNDS; i++) {
-                spawned[i] = LAUNCHES * 1e6 / spawn_many(&command, environment, LAUNCHES);
+                spawned[i] = LAUNCHES * 1e6 / spawn_many(&command, environment, LAUNCHES, PLACES);
                 inside[i] = LAUNCHES * 1e6 / jobs_run(&jobs, LAUNCHES);
                 ratios[i] = inside[i] / spawned[i];
         }
@@ -177,9 +153,9 @@ int main(int argc, char **argv)
         place_init(&place, argv[1]);
         raise_descriptor_limit();
         abatis_sandbox *sandbox = jobs_open_sandbox(&place);
-        /* What a sandbox opens for its first job, its audit log, it keeps. */
+        /* What a sandbox opens for its first jobs, its audit log and what begins the next ones, it keeps. */
         const char *const first[] = { "/bin/true", NULL };
-        jobs_run(&(struct jobs){ .sandbox = sandbox, .argv = first, .at_once = 1 }, 1);
+        jobs_run(&(struct jobs){ .sandbox = sandbox, .argv = first, .at_once = 1 }, 4);
         measure_waiting(&place, sandbox);
         measure_throughput(&place, sandbox);
         abatis_sandbox_free(sandbox);

@@ -11,25 +11,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-abatis_sandbox *jobs_open_sandbox(const struct place *place)
+abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log)
 {
         char workspace[PATH_SIZE + 16];
         const abatis_policy_options policy_options = { .size = sizeof policy_options,
                                                        .preset = "dev",
                                                        .workspace = workspace };
-        const abatis_sandbox_options options = { .size = sizeof options };
+        const abatis_sandbox_options options = { .size = sizeof options, .spares = spares };
         abatis_policy *policy;
         abatis_sandbox *sandbox;
         abatis_error err;
         snprintf(workspace, sizeof workspace, "%s/workspace", place->dir);
         if (abatis_policy_new(&policy_options, &policy, &err) < 0 ||
             abatis_policy_set(policy, "limits.timeout", "10m", &err) < 0 ||
+            (log != NULL && abatis_policy_set(policy, "audit.log", log, &err) < 0) ||
             abatis_sandbox_open(policy, &options, &sandbox, &err) < 0)
                 die("no sandbox: %s", err.message);
         abatis_policy_free(policy);
         if (chdir(workspace) < 0)
                 die("cannot enter %s: %s", workspace, strerror(errno));
         return sandbox;
+}
+
+abatis_sandbox *jobs_open_sandbox(const struct place *place)
+{
+        return jobs_open_sandbox_with(place, 0, NULL);
 }
 
 void jobs_watch(int epoll, abatis_job *job, uint32_t index)

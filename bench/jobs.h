@@ -15,7 +15,9 @@ struct jobs {
         size_t at_once;
 };
 
+/* The first with the library's own number of spares and with an audit log; `log` as audit.log takes it, NULL is the usual one. */
 abatis_sandbox *jobs_open_sandbox(const struct place *place);
+abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log);
 /* Returns the microseconds that `total` of them took. Every single one must have been right. */
 double jobs_run(const struct jobs *jobs, size_t total);
 void jobs_watch(int epoll, abatis_job *job, uint32_t index);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the benchmark and fails when a bar is missed: bench/run.sh [PART] [NUMBER]
 #
-# PART is all (default), launch, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or audit. NUMBER is how many rounds launch and
-# audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
+# PART is all (default), launch, prepared, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or audit.
+# NUMBER is how many rounds launch, prepared and audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
 set -eu
 umask 022
 
@@ -21,8 +21,8 @@ stop() {
 }
 
 case $part in
-all | launch | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
-*) stop "unknown part '$part': all, launch, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
+all | launch | prepared | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
+*) stop "unknown part '$part': all, launch, prepared, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
 esac
 case $ABATIS in
 /*) ;;
@@ -76,9 +76,9 @@ common="-O2 -Wall -Wextra -std=gnu11"
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
-        if wants check || wants jobs || wants soak || wants flood; then
+        if wants check || wants jobs || wants soak || wants flood || wants prepared; then
                 [ -f "$LIBABATIS" ] || stop "$LIBABATIS is missing: run make first, or set LIBABATIS"
-                for program in check concurrency soak flood; do
+                for program in check concurrency soak flood prepared; do
                         $CC $common -I"$here/../include" -o "$dir/bin/$program" "$here/$program.c" \
                                 "$here/jobs.c" "$here/sample.c" "$here/contenders.c" "$LIBABATIS" \
                                 -lm -ljansson -lyaml
@@ -94,6 +94,10 @@ echo "$("$ABATIS" --version 2>/dev/null | head -n 1) against $(bwrap --version)"
 if wants launch; then
         echo
         "$@" "$dir/bin/launch" "$dir" "$rounds"
+fi
+if wants prepared; then
+        echo
+        HOME=$dir/home "$@" "$dir/bin/prepared" "$dir" "$rounds"
 fi
 if wants overhead; then
         echo

@@ -72,6 +72,28 @@ static int compare_doubles(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
+double spawn_many(const struct command *command, const char *const *environment, size_t total, size_t at_once)
+{
+        size_t started = 0, finished = 0;
+        double start = now_us();
+        while (finished < total) {
+                int status;
+                pid_t pid;
+                if (started < total && started - finished < at_once) {
+                        int r = posix_spawn(&pid, command->words[0], NULL, NULL,
+                                            (char *const *)command->words, (char *const *)environment);
+                        if (r != 0)
+                                die("cannot start %s: %s", command->words[0], strerror(r));
+                        started++;
+                        continue;
+                }
+                if (waitpid(-1, &status, 0) < 0 || status != 0)
+                        die("%s ended with wait status %d", command->words[0], status);
+                finished++;
+        }
+        return now_us() - start;
+}
+
 /* Nearest rank: the smallest sample that at least `rank` of all samples do not exceed. */
 double quantile(const double *samples, size_t count, double rank)
 {

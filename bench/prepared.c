@@ -1,0 +1,141 @@
+/* Measures jobs of a prepared sandbox: one at a time against posix_spawn, and how many a second. */
+#define _GNU_SOURCE
+#include "jobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+        ROUNDS_DEFAULT = 500,
+        ROUNDS_MIN = 20,
+        WARM_UP_ROUNDS = 20,
+        PAUSE_US = 1000, /* in which what was left to be done is done: the next must not pay for it */
+        WIDTH_ROUNDS = 9,
+        LAUNCHES = 1024, /* of each in one round of a width */
+};
+
+static const char *const payload[] = { "{bin}/true", NULL };
+
+/* ---- one at a time -------------------------------------------------------------------------------------- */
+
+struct way {
+        const char *name;
+        abatis_sandbox *sandbox; /* NULL: posix_spawn */
+        double *samples;
+};
+
+static double launch(const struct way *way, const struct command *command, const char *const *environment)
+{
+        const struct jobs jobs = {
+                .sandbox = way->sandbox, .argv = command->words, .environment = environment, .at_once = 1
+        };
+        struct sample sample;
+        if (way->sandbox != NULL)
+                return jobs_run(&jobs, 1);
+        launch_checked(way->name, command, environment, &sample);
+        return sample.us;
+}
+
+static void print_way(const struct way *way, const struct way *base, size_t rounds)
+{
+        double median = quantile(way->samples, rounds, 0.5);
+        printf("%-36s %8.0f %8.0f %8.0f %8.2f\n", way->name, median, quantile(way->samples, rounds, 0.9),
+               quantile(way->samples, rounds, 0.99), median / quantile(base->samples, rounds, 0.5));
+}
+
+static void measure_alone(const struct place *place, size_t rounds)
+{
+        static struct command command;
+        const char *const *environment = bench_environment(place);
+        struct way ways[] = {
+                { "posix_spawn", NULL, NULL },
+                { "a job of a prepared sandbox", jobs_open_sandbox_with(place, 1, "off"), NULL },
+                { "the same with the audit log", jobs_open_sandbox_with(place, 1, NULL), NULL },
+                { "a job that is begun from nothing", jobs_open_sandbox_with(place, -1, "off"), NULL },
+        };
+        enum { WAYS = sizeof ways / sizeof *ways };
+        size_t order[WAYS];
+        uint64_t state = 0x9e3779b97f4a7c15u;
+        command_init(&command, place, &plain_spawn, payload);
+        for (size_t i = 0; i < WAYS; i++) {
+                order[i] = i;
+                ways[i].samples = calloc(rounds, sizeof(double));
+                if (ways[i].samples == NULL)
+                        die("out of memory");
+        }
+        for (size_t round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
+                shuffle(order, WAYS, &state);
+                for (size_t i = 0; i < WAYS; i++) {
+                        double us = launch(&ways[order[i]], &command, environment);
+                        if (round >= WARM_UP_ROUNDS)
+                                ways[order[i]].samples[round - WARM_UP_ROUNDS] = us;
+                        usleep(PAUSE_US);
+                }
+        }
+        printf("%zu rounds of a static `true`, %d us apart%15s %8s %8s %8s\n", rounds, PAUSE_US, "median us",
+               "p90", "p99", "ratio");
+        for (size_t i = 0; i < WAYS; i++)
+                print_way(&ways[i], &ways[0], rounds);
+        double median = quantile(ways[1].samples, rounds, 0.5);
+        bar_at_most(place, "a prepared job, median, times posix_spawn",
+                    median / quantile(ways[0].samples, rounds, 0.5), 1.25);
+        bar_at_most(place, "a prepared job, p99, times its own median",
+                    quantile(ways[1].samples, rounds, 0.99) / median, 2.5);
+        for (size_t i = 0; i < WAYS; i++) {
+                abatis_sandbox_free(ways[i].sandbox);
+                free(ways[i].samples);
+        }
+}
+
+/* ---- many a second -------------------------------------------------------------------------------------- */
+
+static void measure_widths(const struct place *place)
+{
+        static const size_t widths[] = { 1, 2, 8, 64, 256 };
+        static struct command command;
+        enum { WIDTHS = sizeof widths / sizeof *widths };
+        const char *const *environment = bench_environment(place);
+        abatis_sandbox *sandbox = jobs_open_sandbox_with(place, 4, "off");
+        double spawned[WIDTHS][WIDTH_ROUNDS], inside[WIDTHS][WIDTH_ROUNDS], ratios[WIDTHS][WIDTH_ROUNDS],
+                medians[WIDTHS];
+        command_init(&command, place, &plain_spawn, payload);
+        /* Each width once in a round, so that all see the same load of the machine. */
+        for (size_t round = 0; round < WIDTH_ROUNDS; round++)
+                for (size_t i = 0; i < WIDTHS; i++) {
+                        const struct jobs jobs = { .sandbox = sandbox,
+                                                   .argv = command.words,
+                                                   .environment = environment,
+                                                   .at_once = widths[i] };
+                        spawned[i][round] =
+                                LAUNCHES * 1e6 / spawn_many(&command, environment, LAUNCHES, widths[i]);
+                        inside[i][round] = LAUNCHES * 1e6 / jobs_run(&jobs, LAUNCHES);
+                        ratios[i][round] = inside[i][round] / spawned[i][round];
+                }
+        printf("launches a second, medians of %d rounds of %d\n%-12s %12s %12s %8s\n", WIDTH_ROUNDS, LAUNCHES,
+               "at once", "posix_spawn", "prepared", "ratio");
+        for (size_t i = 0; i < WIDTHS; i++) {
+                medians[i] = quantile(inside[i], WIDTH_ROUNDS, 0.5);
+                printf("%-12zu %12.0f %12.0f %8.3f\n", widths[i], quantile(spawned[i], WIDTH_ROUNDS, 0.5),
+                       medians[i], quantile(ratios[i], WIDTH_ROUNDS, 0.5));
+        }
+        bar_at_least(place, "prepared jobs a second, 64 at once, times posix_spawn",
+                     quantile(ratios[3], WIDTH_ROUNDS, 0.5), 0.7);
+        bar_at_least(place, "prepared jobs a second, 256 at once, times 8 at once", medians[4] / medians[2],
+                     0.95);
+        abatis_sandbox_free(sandbox);
+}
+
+int main(int argc, char **argv)
+{
+        static struct place place;
+        size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : ROUNDS_DEFAULT;
+        if (argc < 2 || rounds < ROUNDS_MIN)
+                die("usage: prepared DIR [ROUNDS], at least %d", ROUNDS_MIN);
+        place_init(&place, argv[1]);
+        raise_descriptor_limit();
+        measure_alone(&place, rounds);
+        printf("\n");
+        measure_widths(&place);
+        return 0;
+}
