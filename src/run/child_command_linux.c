@@ -263,10 +263,12 @@ static long close_descriptors(const struct child_job *job)
         return child_close_others(kept, 2, 3);
 }
 
-/* The kernel gives the lowest numbers that are free. The socket is closed by the exec, and is none of them. */
+/* The kernel gives the lowest numbers that are free. What is kept is closed by the exec, and is none of them. */
 static long take_launch(struct child_job *job)
 {
-        long kept[1] = { job->launches }, r = child_close_others(kept, 1, 0);
+        /* The listener is init's to take. */
+        long kept[2] = { job->launches, job->listener };
+        long r = child_close_others(kept, job->plan->broker ? 2 : 1, 0);
         char byte;
 
         if (r >= 0)

@@ -66,7 +66,9 @@ static bool lay_world(struct child_keeper *keeper)
                 r = close_others(keeper);
         if (r >= 0)
                 r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        return r >= 0 && !RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &keeper->filter);
+        if (r >= 0 && keeper->filter.len)
+                r = RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &keeper->filter);
+        return r >= 0;
 }
 
 /* To take a job's mounts down takes half as long as to start a program. Whoever lets go of them last does it: that would be init,

@@ -335,6 +335,17 @@ static long open_signals(struct child_job *job, const struct init_step *start)
         return signals;
 }
 
+static bool start_broker(struct child_job *job)
+{
+        const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
+        long r = job->plan->broker ? child_broker_take(job) : 0;
+
+        if (job->plan->broker && r >= 0)
+                r = child_broker_start(job, r);
+        /* Unless the command has said why it gave none. */
+        return r >= 0 || report(job, &start, r);
+}
+
 /* The part of the setup that is init's own; likewise. */
 static long set_up(struct child_job *job)
 {
@@ -361,16 +372,7 @@ static long set_up(struct child_job *job)
             child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
-        if (job->plan->broker) {
-                long listener = child_broker_take(job);
-                long r = listener < 0 ? listener : child_broker_start(job, listener);
-
-                if (r < 0) {
-                        report(job, &start, r); /* unless the command has said why it gave none */
-                        return r;
-                }
-        }
-        return signals;
+        return start_broker(job) ? signals : -ECANCELED;
 }
 
 void child_init(void *argument)
@@ -398,13 +400,19 @@ void child_init_ready(void *argument)
 {
         struct child_job *job = argument;
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        long kept[2] = { job->host_pidfd, job->launches }, signals;
+        long kept[2] = { job->host_pidfd, job->launches }, signals, r;
 
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
         child_close_others(kept, 2, 3);
-        signals = open_signals(job, &start);
-        if (signals >= 0 && child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) &&
-            child_do_init_steps(job, &start, 1))
-                hold(job, signals);
+        r = job->ground->has_scope ? child_broker_scope() : 0;
+        if (r < 0)
+                report(job, &start, r);
+        signals = r < 0 ? r : open_signals(job, &start);
+        job->phase = PHASE_SETUP;
+        if (signals < 0 || !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) ||
+            !child_do_init_steps(job, &start, 1) || !start_broker(job))
+                end(job, 0);
+        child_set(&job->phase, PHASE_READY);
+        hold(job, signals);
         end(job, 0);
 }

@@ -206,10 +206,10 @@ struct child_job {
 
 /* A process that has a sandbox's mounts and filter ready and starts jobs in copies of them: see child_keeper_linux.c. */
 struct child_keeper {
-        struct child_job world; /* the steps are done for it, and it has the report; nothing of it runs */
-        struct sock_fprog filter;
-        uint64_t job_namespaces; /* clone flags */
-        int host_pidfd;          /* readable when the host process is gone */
+        struct child_job world;   /* the steps are done for it, and it has the report; nothing of it runs */
+        struct sock_fprog filter; /* empty: each job loads its own, for its own broker */
+        uint64_t job_namespaces;  /* clone flags */
+        int host_pidfd;           /* readable when the host process is gone */
         int requests; /* socket: a pointer to a struct child_job, with the socket that its launch will come through. The
                          keeper's first message is a descriptor: see keeper_linux.c */
         int umask; /* the host's when it was started */

@@ -112,9 +112,11 @@ void ground_lay_out_world(struct ground *ground, const abatis_host *host)
         map_ids(ground, host);
 }
 
-void ground_lay_out_in_world(struct ground *ground, const abatis_host *host)
+void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
+                             const struct child_broker *broker)
 {
         begin(ground, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC, true);
+        ground->child.has_scope = broker && broker->needs_scope;
         part_command(ground, host);
 }
 

@@ -18,10 +18,11 @@ struct ground {
 
 /* `broker` is that of the plan, or NULL where there is none or no plan yet. */
 void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker);
-/* The two parts of one for a plan with mounts and without a broker: what a keeper does once for all jobs of a sandbox, and what is
+/* The two parts of one for a plan with mounts: what a keeper does once for all jobs of a sandbox, and what is
  * left for each of them. */
 void ground_lay_out_world(struct ground *ground, const abatis_host *host);
-void ground_lay_out_in_world(struct ground *ground, const abatis_host *host);
+void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
+                             const struct child_broker *broker);
 /* Whether a plan that was made for `host` can stand on it. */
 bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker);
 

@@ -136,6 +136,17 @@ static int check_options(const abatis_job_options *options, abatis_error *err)
         return 0;
 }
 
+int job_make_rooms(struct job *job, abatis_error *err)
+{
+        const struct child_broker *broker = job->context.resources->child.broker;
+
+        if (!broker)
+                return 0;
+        job->child.broker_count = (int)broker->threads;
+        job->child.broker_rooms = malloc((size_t)job->child.broker_count * child_broker_room_size);
+        return job->child.broker_rooms ? 0 : error_memory(err);
+}
+
 static int prepare_command(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
@@ -162,12 +173,9 @@ static int prepare_command(struct job *job, abatis_error *err)
                         return error_memory(err);
                 job->child.slots = job->slots;
                 job->child.plan = &job->context.resources->child;
-        }
-        if (job->context.resources->child.broker) {
-                job->child.broker_count = (int)job->context.resources->child.broker->threads;
-                job->child.broker_rooms = malloc((size_t)job->child.broker_count * child_broker_room_size);
-                if (!job->child.broker_rooms)
-                        return error_memory(err);
+                r = job_make_rooms(job, err);
+                if (r < 0)
+                        return r;
         }
         job->cwd = path_to_enter(options->cwd);
         job->child.program = job->program;

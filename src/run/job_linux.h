@@ -43,9 +43,11 @@ struct job {
         double duration_ms;
 };
 
-/* job_linux.c, for the keeper: a job of which nothing has begun, or NULL; its stacks, init's first; a descriptor out of the way of
+/* job_linux.c, for the keeper: a job of which nothing has begun, or NULL; memory for its broker,
+ * if it has one; its stacks, init's first; a descriptor out of the way of
  * what the command will have as 0, 1 and 2. */
 struct job *job_new(struct resources *resources);
+int job_make_rooms(struct job *job, abatis_error *err);
 char *job_stack(const struct job *job);
 int job_raise_above_stdio(int fd);
 

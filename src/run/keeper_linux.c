@@ -165,11 +165,11 @@ static struct job *draft(struct keeper *keeper)
                 return NULL;
         job->slots = calloc(keeper->job_steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job->launches) < 0 ||
-            job_watch_ahead(job, keeper->has_deadline, NULL) < 0) {
+            job_watch_ahead(job, keeper->has_deadline, NULL) < 0 || job_make_rooms(job, NULL) < 0) {
                 job_finish(job, NULL, NULL);
                 return NULL;
         }
-        ground_lay_out_in_world(&job->ground, resources->host);
+        ground_lay_out_in_world(&job->ground, resources->host, resources->child.broker);
         job->is_ready = true;
         job->child.ground = &job->ground.child;
         job->child.plan = &keeper->job_plan;
@@ -425,7 +425,7 @@ static int make(struct keeper *keeper, const struct plan *plan, const abatis_pol
         struct filter_options filter;
         int r;
 
-        while (!keeper->pass)
+        while (!keeper->pass && !resources->child.broker)
                 if (getrandom(&keeper->pass, sizeof(keeper->pass), 0) != sizeof(keeper->pass))
                         return -1;
         r = steps_make(STEPS_WORLD, plan, policy, resources->host, &resources->copies, &resources->strings,
@@ -435,7 +435,7 @@ static int make(struct keeper *keeper, const struct plan *plan, const abatis_pol
                                &resources->strings, &keeper->job_steps, NULL);
         resources_describe_filter(plan, policy, &filter);
         filter.pass = keeper->pass;
-        if (!r)
+        if (!r && keeper->pass)
                 r = filter_build(&filter, &keeper->filter, NULL);
         if (!r)
                 r = find_places(keeper);

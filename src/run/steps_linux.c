@@ -249,6 +249,9 @@ static void finish_command(struct opener *opener)
                 if (plan_has(opener->plan, PLAN_LANDLOCK))
                         opener_command(opener, COMMAND_LANDLOCK);
         } else {
+                /* Init has the listener, and answers. */
+                if (plan_has(opener->plan, PLAN_BROKER))
+                        opener_command(opener, COMMAND_WAIT);
                 opener_command(opener, COMMAND_TAKE);
         }
         opener_command(opener, COMMAND_CHDIR);
@@ -350,7 +353,8 @@ static void translate(struct opener *opener, const struct step *step)
         }
 }
 
-/* What each job must have afresh is left out of the world, and the filter is its keeper's own. */
+/* What each job must have afresh is left out of the world. The filter is its keeper's, unless a broker answers for it: that is of one
+ * job. */
 static bool is_in_part(const struct opener *opener, enum plan_op op)
 {
         bool is_for_each = op == PLAN_TERMINALS || op == PLAN_PRIVATE_TMP || op == PLAN_PROC ||
@@ -362,7 +366,8 @@ static bool is_in_part(const struct opener *opener, enum plan_op op)
         case STEPS_WORLD:
                 return !is_for_each && op != PLAN_SECCOMP;
         case STEPS_JOB:
-                return is_for_each || op == PLAN_PRIVATE_SHM;
+                return is_for_each || op == PLAN_PRIVATE_SHM ||
+                       (op == PLAN_SECCOMP && plan_has(opener->plan, PLAN_BROKER));
         }
         return false;
 }
@@ -449,11 +454,11 @@ static bool is_out_of_tmp(const struct opener *opener, const struct step *step)
         return false;
 }
 
-/* A new root leaves no /proc that another could be made beside. A broker has the filter of one job. The kernel counts processes of
- * a user namespace, which the jobs would share, and other limits of a tree need what is made when it starts. */
+/* A new root leaves no /proc that another could be made beside. The kernel counts processes of a user namespace, which the jobs would
+ * share, and other limits of a tree need what is made when it starts. */
 bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, const abatis_host *host)
 {
-        static const enum plan_op unfit[] = { PLAN_NEW_ROOT, PLAN_BROKER, PLAN_COUNT, PLAN_CGROUP };
+        static const enum plan_op unfit[] = { PLAN_NEW_ROOT, PLAN_COUNT, PLAN_CGROUP };
         const struct opener opener = { .policy = policy, .plan = plan };
         const char *stage = NULL;
 
