@@ -43,7 +43,7 @@ static long give_watch(const struct child_keeper *keeper)
                 const struct init_step *step = &plan->kept_steps[i];
                 bool exists;
 
-                if (step->is_kept && !child_is_mount_point(step->path, &exists))
+                if (step->is_kept && !child_is_mount_point(step->path + plan->root_length, &exists))
                         return -ESTALE;
         }
         return child_send_descriptor(keeper->requests, mounts);

@@ -96,9 +96,14 @@ static int find_places(struct keeper *keeper)
         keeper->places = calloc(steps->init_count + 1, sizeof(*keeper->places));
         if (!keeper->places)
                 return -1;
-        for (size_t i = 0; i < steps->init_count; i++)
-                if (has_place(&steps->init[i]))
-                        keeper->places[keeper->place_count++].path = steps->init[i].path;
+        for (size_t i = 0; i < steps->init_count; i++) {
+                const struct init_step *step = &steps->init[i];
+
+                /* A tree is where the host has it, everything else behind the new root, if there is one. */
+                if (has_place(step))
+                        keeper->places[keeper->place_count++].path =
+                                step->path + (step->op == INIT_GRAB ? 0 : steps->root_length);
+        }
         return 0;
 }
 

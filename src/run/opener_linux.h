@@ -17,7 +17,8 @@ struct opener {
         enum plan_op plan_op;     /* of the step being translated */
         bool has_shm, has_queues; /* the host has a directory for them */
         uint64_t noexec;          /* the attribute, where nothing but what is listed is code; else 0 */
-        unsigned tmp_slot, shm_slot, node_slot, tree_slot; /* tree_slot: of the next tree to put back */
+        unsigned tmp_slot, shm_slot, proc_slot, node_slot,
+                tree_slot; /* tree_slot: of the next tree to put back */
         bool has_failed;
         struct init_step dropped_init; /* written to after a failure, never read */
         struct command_step dropped_command;

@@ -79,8 +79,8 @@ bool opener_has_in_tmp(const struct opener *opener, const char *path)
 /* Where a mount point for this path must first be made on the stage; NULL when the host has it. */
 static const char *staged_name(struct opener *opener, const char *path)
 {
-        if (opener_has_in_tmp(opener, path))
-                return opener->part == STEPS_WORLD ? NULL : path + 1; /* "tmp/..." */
+        if (opener_has_in_tmp(opener, path) && opener->part != STEPS_WORLD)
+                return path + 1; /* "tmp/..." */
         return *opener->root ? opener_keep(opener, "root", path) : NULL;
 }
 

@@ -60,6 +60,12 @@ static void grab_trees(struct opener *opener)
                 opener->tmp_slot = grab_private(opener, "tmp");
                 opener->shm_slot = grab_private(opener, "shm");
         }
+        if (opener->part == STEPS_WORLD && *opener->root) {
+                struct init_step *step = grab(opener, INIT_GRAB, "/proc");
+
+                step->value = read_only;
+                opener->proc_slot = step->slot;
+        }
         opener->node_slot = opener->steps->slot_count;
         opener->plan_op = PLAN_DEVICES;
         for (size_t i = 0; i < COUNT(device_nodes); i++)
@@ -156,13 +162,14 @@ static void place_devices(struct opener *opener)
 
 static void mount_terminals(struct opener *opener)
 {
+        bool has_new_root = plan_has(opener->plan, PLAN_NEW_ROOT);
         struct stat status;
 
-        if (!*opener->root && opener_kind_of("/dev/pts") != PATH_DIRECTORY)
+        if (!has_new_root && opener_kind_of("/dev/pts") != PATH_DIRECTORY)
                 return;
         opener_init(opener, INIT_TERMINALS, in_root(opener, "/dev/pts"));
         /* A node of the host's devpts would open the host's terminals; a link leads to ours by itself. */
-        if (!*opener->root && !lstat("/dev/ptmx", &status) && S_ISCHR(status.st_mode))
+        if (!has_new_root && !lstat("/dev/ptmx", &status) && S_ISCHR(status.st_mode))
                 opener_init(opener, INIT_PTMX, "/dev/ptmx")->target = "/dev/pts/ptmx";
 }
 
@@ -297,6 +304,9 @@ static void translate(struct opener *opener, const struct step *step)
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
                 opener_init(opener, INIT_COVER, opener->root)->target = "root";
+                /* The kernel lets nobody mount a /proc where there is none. */
+                if (opener->part == STEPS_WORLD)
+                        place(opener, "/proc", opener->proc_slot)->is_system = true;
                 return;
         case PLAN_SHOW:
         case PLAN_LIBRARIES:
@@ -416,7 +426,7 @@ static int make_steps(struct opener *opener, abatis_error *err)
                         return r;
                 opener->has_shm = !strcmp(stage, "/dev/shm"); /* it would be the first choice */
                 opener->has_queues = opener_kind_of("/dev/mqueue") == PATH_DIRECTORY;
-                if (plan_has(opener->plan, PLAN_NEW_ROOT))
+                if (plan_has(opener->plan, PLAN_NEW_ROOT) && opener->part != STEPS_JOB)
                         opener->root = opener_keep(opener, stage, "/root");
                 opener->noexec = plan_has(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;
                 opener->plan_op = PLAN_STAGE;
@@ -454,16 +464,16 @@ static bool is_out_of_tmp(const struct opener *opener, const struct step *step)
         return false;
 }
 
-/* A new root leaves no /proc that another could be made beside. The kernel counts processes of a user namespace, which the jobs would
- * share, and other limits of a tree need what is made when it starts. */
+/* The kernel counts processes of a user namespace, which the jobs would share, and other limits of a tree need what is made when it
+ * starts. Root's /proc has files that are covered, and what covers them is behind a new root. */
 bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, const abatis_host *host)
 {
-        static const enum plan_op unfit[] = { PLAN_NEW_ROOT, PLAN_COUNT, PLAN_CGROUP };
+        static const enum plan_op unfit[] = { PLAN_COUNT, PLAN_CGROUP };
         const struct opener opener = { .policy = policy, .plan = plan };
         const char *stage = NULL;
 
         if (!host_has_mounts(host) || !plan_has(plan, PLAN_READ_ONLY_WORLD) || find_stage(&stage, NULL) < 0 ||
-            strcmp(stage, "/dev/shm") != 0)
+            strcmp(stage, "/dev/shm") != 0 || (plan_has(plan, PLAN_NEW_ROOT) && !host->uid))
                 return false;
         for (size_t i = 0; i < COUNT(unfit); i++)
                 if (plan_has(plan, unfit[i]))

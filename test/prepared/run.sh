@@ -2,7 +2,8 @@
 # run.sh: prepared sandboxes: jobs that a keeper has begun ahead, as root and as an ordinary user, with a workspace in a home's place
 # and one in /tmp, which each job has of its own.
 #
-# The program abatis-prepared runs every command as a job of such a sandbox: with it all of test/escape and test/cli must pass, too.
+# The program abatis-prepared runs every command as a job of such a sandbox: with it test/escape, test/cli,
+# test/broker and test/connect must pass, too.
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
@@ -37,7 +38,9 @@ as_user() { # COMMAND...
         # The sanitizers have seen both in other builds.
         if [ ${#flags[@]} -eq 0 ]; then
                 PASSES=$passes ABATIS=$BUILD/abatis-prepared sums escape ../escape/run.sh
-                ABATIS=$BUILD/abatis-prepared sums cli ../cli/run.sh
+                for suite in cli broker connect; do
+                        ABATIS=$BUILD/abatis-prepared sums "$suite" "../$suite/run.sh"
+                done
         fi
 } | tee "$T/report"
 count() { grep -c "^$1 " "$T/report"; }
