@@ -23,22 +23,25 @@ enum { HELD_COUNT = 3 };
 /* 0, 1 and 2 are taken, by what is there anyway, so that nothing else stands where the command's will. */
 static long close_others(const struct child_keeper *keeper)
 {
-        long kept[2] = { keeper->host_pidfd, keeper->requests }, r = child_close_others(kept, 2, 0);
+        long kept[5] = { keeper->host_pidfd, keeper->requests, keeper->host_mounts, keeper->life[0],
+                         keeper->life[1] };
+        long r = child_close_others(kept, 5, 0);
 
         for (int i = 0; i < 3 && r >= 0; i++)
                 r = RAW(SYS_dup3, keeper->host_pidfd, i, O_CLOEXEC);
         return r;
 }
 
-/* Masks that were lost while others were made, and whoever notices those that are lost later: the kernel says so to those who
- * have this file open, from the moment on when it was opened. */
+/* Masks that were lost while others were made, and what to notice by those that are lost later: the root, in which the mounts are,
+ * and a file by which the kernel tells of every change since it was opened. */
 static long give_watch(const struct child_keeper *keeper)
 {
         const struct child_plan *plan = keeper->world.plan;
         long mounts = RAW(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        long root = RAW(SYS_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-        if (mounts < 0)
-                return mounts;
+        if (mounts < 0 || root < 0)
+                return mounts < 0 ? mounts : root;
         for (size_t i = 0; i < plan->kept_count; i++) {
                 const struct init_step *step = &plan->kept_steps[i];
                 bool exists;
@@ -46,7 +49,7 @@ static long give_watch(const struct child_keeper *keeper)
                 if (step->is_kept && !child_is_mount_point(step->path + plan->root_length, &exists))
                         return -ESTALE;
         }
-        return child_send_descriptor(keeper->requests, mounts);
+        return child_send_pair(keeper->requests, mounts, root);
 }
 
 static bool lay_world(struct child_keeper *keeper)
@@ -108,6 +111,7 @@ static void start(const struct child_keeper *keeper, struct child_job *job)
 
         job->host_pidfd = keeper->host_pidfd;
         job->umask = keeper->umask;
+        job->life = keeper->life[0];
         pid = raw_clone_call(SYS_clone, (long)flags, (long)(job->command_stack - CHILD_STACK_SIZE),
                              (long)&job->init, 0, job->pass, begin, job);
         child_set(&job->begun, pid < 0 ? (int)pid : 1);
@@ -115,7 +119,9 @@ static void start(const struct child_keeper *keeper, struct child_job *job)
 
 static void serve(const struct child_keeper *keeper)
 {
-        struct pollfd waits[2] = { { keeper->host_pidfd, POLLIN, 0 }, { keeper->requests, POLLIN, 0 } };
+        struct pollfd waits[3] = { { keeper->host_pidfd, POLLIN, 0 },
+                                   { keeper->host_mounts, POLLPRI, 0 },
+                                   { keeper->requests, POLLIN, 0 } };
         int held[HELD_COUNT], launches;
         bool is_holding = false;
 
@@ -124,14 +130,14 @@ static void serve(const struct child_keeper *keeper)
         for (;;) {
                 const struct timespec patience = { 0, 20 * 1000 * 1000 };
                 struct child_job *job;
-                long r = RAW(SYS_ppoll, waits, 2, is_holding ? &patience : 0, 0, 0);
+                long r = RAW(SYS_ppoll, waits, 3, is_holding ? &patience : 0, 0, 0);
 
                 if (!r)
                         let_go(held);
                 is_holding &= r != 0;
                 if (r <= 0)
                         continue;
-                if (waits[0].revents ||
+                if (waits[0].revents || waits[1].revents ||
                     child_receive(keeper->requests, &job, sizeof(job), &launches, 1, MSG_CMSG_CLOEXEC) < 0)
                         return;
                 job->launches = launches;
@@ -150,7 +156,7 @@ void child_keep(void *argument)
         RAW(SYS_prctl, PR_SET_NAME, "abatis keeper", 0, 0, 0);
         child_reset_signals();
         keeper->umask = (int)RAW(SYS_umask, 0);
-        if (close_others(keeper) >= 0 && lay_world(keeper))
+        if (RAW(SYS_pipe2, keeper->life, O_CLOEXEC) >= 0 && close_others(keeper) >= 0 && lay_world(keeper))
                 serve(keeper);
         for (;;)
                 RAW(SYS_exit_group, 0);

@@ -189,15 +189,16 @@ long child_close_others(long *kept, int count, long first)
 
 /* What init holds while the command runs. Nothing of the host program is among it: its pipes must see their ends. */
 struct held {
-        struct pollfd waits[4]; /* the host program, signals, and mounts and questions, if there are */
+        struct pollfd
+                waits[5]; /* the host program, signals, and mounts, questions and the keeper, if there are */
         int wait_count;
-        int mounts, questions; /* which of them; 0: none */
-        long masks, proc;      /* another one twice where there is none */
+        int mounts, questions, keeper; /* which of them; 0: none */
+        long masks, proc;              /* another one twice where there is none */
 };
 
 static void close_others(const struct held *held)
 {
-        long kept[6] = { held->masks, held->proc };
+        long kept[7] = { held->masks, held->proc };
 
         for (int i = 0; i < held->wait_count; i++)
                 kept[2 + i] = held->waits[i].fd;
@@ -265,6 +266,15 @@ static bool restore_masks(struct child_job *job, bool *is_missing)
         return true;
 }
 
+/* Nobody has started it, and nobody will. */
+static bool is_spare(struct child_job *job)
+{
+        int nobody = CLAIM_OPEN;
+
+        return __atomic_compare_exchange_n(&job->claim, &nobody, CLAIM_ENDS, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_ACQUIRE);
+}
+
 /* Until the command or the host program ends. */
 static void hold(struct child_job *job, long signals)
 {
@@ -285,6 +295,10 @@ static void hold(struct child_job *job, long signals)
                         held.waits[held.mounts] = (struct pollfd){ (int)mounts, POLLPRI, 0 };
                 }
         }
+        if (job->launches) {
+                held.keeper = held.wait_count++;
+                held.waits[held.keeper] = (struct pollfd){ job->life, 0, 0 };
+        }
         close_others(&held);
         /* The signal that comes with the word is lost if it came before our first instruction: the kernel drops it when we
          * say what to do about such signals. So the word is looked at first. */
@@ -295,6 +309,11 @@ static void hold(struct child_job *job, long signals)
                         continue;
                 if (held.waits[0].revents)
                         return;
+                if (held.keeper && held.waits[held.keeper].revents) {
+                        if (is_spare(job))
+                                return;
+                        held.waits[held.keeper].fd = -1;
+                }
                 if (held.mounts && (held.waits[held.mounts].revents || is_missing)) {
                         if (!restore_masks(job, &is_missing))
                                 return;
@@ -400,10 +419,10 @@ void child_init_ready(void *argument)
 {
         struct child_job *job = argument;
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        long kept[2] = { job->host_pidfd, job->launches }, signals, r;
+        long kept[3] = { job->host_pidfd, job->launches, job->life }, signals, r;
 
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
-        child_close_others(kept, 2, 3);
+        child_close_others(kept, 3, 3);
         r = job->ground->has_scope ? child_broker_scope() : 0;
         if (r < 0)
                 report(job, &start, r);

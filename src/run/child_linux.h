@@ -149,6 +149,8 @@ enum {
 };
 
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
+/* Of a job that was begun ahead: who has decided about it. */
+enum child_claim { CLAIM_OPEN, CLAIM_STARTS, CLAIM_ENDS };
 enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 
 /* One launch. Init and the command share the parent's memory and write their reports here. */
@@ -166,6 +168,8 @@ struct child_job {
         int host_pidfd;      /* readable when the host process is gone */
         char *command_stack; /* its end */
         uint64_t pass; /* of the filter that the children have from their keeper, if they have; else 0 */
+        int life;      /* if they have: hung up when the keeper is gone */
+        int claim;     /* likewise, an atomic: enum child_claim */
         int launches;  /* socket, if they have: see COMMAND_TAKE */
         int stage;     /* descriptor of the stage's root */
         int masks;     /* of the stage that has what covers are made of: this one or another */
@@ -210,8 +214,10 @@ struct child_keeper {
         struct sock_fprog filter; /* empty: each job loads its own, for its own broker */
         uint64_t job_namespaces;  /* clone flags */
         int host_pidfd;           /* readable when the host process is gone */
+        int host_mounts; /* readable, in poll's sense, when the host's mounts change: then the keeper ends, and lets go of all */
+        int life[2]; /* pipe: whoever waits for a launch ends with the keeper */
         int requests; /* socket: a pointer to a struct child_job, with the socket that its launch will come through. The
-                         keeper's first message is a descriptor: see keeper_linux.c */
+                         keeper's first message is two descriptors: see keeper_linux.c */
         int umask; /* the host's when it was started */
 };
 
@@ -254,6 +260,7 @@ long child_broker_start(struct child_job *job, long listener);
 /* Before the command is started: see child_connect_linux.c. */
 long child_broker_scope(void);
 long child_send_descriptor(long socket, long fd);
+long child_send_pair(long socket, long first, long second);
 long child_receive_descriptor(long socket);
 /* A message of exactly so many bytes and descriptors; anything else is -EPIPE. `flags` as recvmsg takes them. */
 long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count, int flags);

@@ -13,7 +13,7 @@ union control {
         char room[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
 };
 
-long child_send_descriptor(long socket, long fd)
+static long send_all(long socket, const int *fds, size_t count)
 {
         union control control;
         char byte = 0;
@@ -21,13 +21,28 @@ long child_send_descriptor(long socket, long fd)
         struct msghdr message = { .msg_iov = &part,
                                   .msg_iovlen = 1,
                                   .msg_control = &control,
-                                  .msg_controllen = CMSG_SPACE(sizeof(int)) };
+                                  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
 
-        control.header.cmsg_len = CMSG_LEN(sizeof(int));
+        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
         control.header.cmsg_level = SOL_SOCKET;
         control.header.cmsg_type = SCM_RIGHTS;
-        *(int *)(void *)CMSG_DATA(&control.header) = (int)fd;
+        for (size_t i = 0; i < count; i++)
+                ((int *)(void *)CMSG_DATA(&control.header))[i] = fds[i];
         return RAW(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+}
+
+long child_send_descriptor(long socket, long fd)
+{
+        const int number = (int)fd;
+
+        return send_all(socket, &number, 1);
+}
+
+long child_send_pair(long socket, long first, long second)
+{
+        const int numbers[2] = { (int)first, (int)second };
+
+        return send_all(socket, numbers, 2);
 }
 
 long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count, int flags)

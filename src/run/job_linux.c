@@ -452,6 +452,27 @@ static int renew_ground(struct job *job, abatis_error *err)
         return clone_init(job, err);
 }
 
+/* Somebody has killed what was prepared. Nothing of the command has run. */
+static int begin_again(struct job *job, abatis_error *err)
+{
+        void *const held[] = { job->arena, job->program, job->cwd, job->slots, job->child.broker_rooms };
+        int r;
+
+        job_kill_tree(job);
+        r = job_reap(job, 0, err);
+        close(job->pidfd);
+        job->pidfd = -1;
+        job->is_reaped = job->is_ready = false;
+        for (size_t i = 0; i < sizeof(held) / sizeof(*held); i++)
+                free(held[i]);
+        job->arena = job->program = job->cwd = NULL;
+        job->slots = NULL;
+        job->child.broker_rooms = NULL;
+        if (!r)
+                r = renew_ground(job, err);
+        return r ? r : prepare_command(job, err);
+}
+
 /* What is kept of each output, or passed on. A limit that nobody set is for what we keep, lest it fill the memory; one
  * that somebody set needs the output to come through us. */
 static int limit_output(struct job *job, abatis_error *err)
@@ -496,8 +517,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = job_set_deadline(job, limits[LIMIT_TIMEOUT], err);
         if (!r)
                 r = job_watch_meter(job, err);
-        if (!r && job->is_ready)
-                r = keeper_launch(job, err);
+        if (!r && job->is_ready && keeper_launch(job) < 0)
+                r = begin_again(job, err);
         stdio_close_ends(&job->stdio);
         if (job->terminal.sockets[1] >= 0)
                 close(job->terminal.sockets[1]);

@@ -3,6 +3,7 @@
 #include "run/keeper_linux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,22 +19,21 @@
 
 #include "base/error.h"
 #include "base/own.h"
-#include "base/reach.h"
+#include "base/statx.h"
 #include "run/job_linux.h"
+#include "run/self_linux.h"
 #include "run/syscall_linux.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
 
 enum {
         MOST_SPARES = 16,
-        MOST_TRIES = MOST_SPARES + 2,
+        MOST_MS_TO_END = 100,
+        PATIENCE_NS = 10 * 1000 * 1000,
+        PATIENCE_TRIES = 20,
         MOST_FAILURES = 3, /* of the keeper in a row; then jobs are begun without it */
-};
-
-/* What stood at a path of the world's when it was laid out. */
-struct place {
-        const char *path; /* borrowed from the steps */
-        bool is_there;
-        dev_t device;
-        ino_t inode;
 };
 
 struct keeper {
@@ -42,9 +42,9 @@ struct keeper {
         pid_t owner;                 /* who forks has a copy of this, and not of the processes */
         struct steps world_steps, job_steps;
         struct child_plan world_plan, job_plan;
-        struct filter filter;
-        uint64_t pass;
-        struct place *places;
+        struct filter_options filter_options;
+        const char **
+                places; /* owned: where something is mounted in the world, from its root; borrowed from the steps */
         size_t place_count;
         bool has_deadline; /* every job has one */
         bool is_wanted;    /* it was started, and may have been killed since */
@@ -53,12 +53,17 @@ struct keeper {
         unsigned job_count;   /* of those that run */
         /* While it runs: */
         bool is_running;
+        struct filter filter; /* without a broker; with a pass of its own */
+        uint64_t pass;
         struct child_keeper child;
         struct ground ground;
         char *stack;
         int *slots;
+        struct self self; /* this process, when it was started */
         int pidfd, requests;
-        int mounts; /* readable, in poll's sense, once one of the world's mounts is lost; -1 until the keeper has sent it */
+        int host_mounts; /* readable, in poll's sense, once a mount of the host's comes or goes */
+        /* From the keeper, -1 until it has sent them: readable, likewise, once one of the world's mounts is lost; its root. */
+        int mounts, root;
         struct job *draft; /* the next to be begun, or NULL */
         struct job *spares[MOST_SPARES];
         unsigned spare_count;
@@ -66,27 +71,10 @@ struct keeper {
 
 /* ---- whether the world is what it was ------------------------------------------------------------------- */
 
-static void look(struct place *place)
+/* Trees, masks, and what is bound again. */
+static bool is_of_policy(const struct init_step *step)
 {
-        struct stat status;
-
-        place->is_there = !reach_lstat(place->path, &status);
-        place->device = place->is_there ? status.st_dev : 0;
-        place->inode = place->is_there ? status.st_ino : 0;
-}
-
-/* A mount belongs to a directory, not to its name: who moves that away and makes another one has it out of the world. */
-static bool is_as_it_was(const struct place *place)
-{
-        struct place now = { .path = place->path };
-
-        look(&now);
-        return now.is_there == place->is_there && now.device == place->device && now.inode == place->inode;
-}
-
-static bool has_place(const struct init_step *step)
-{
-        return step->is_kept || step->op == INIT_GRAB || step->op == INIT_EXPOSE;
+        return step->is_kept || step->op == INIT_EXPOSE || (step->op == INIT_PLACE && !step->is_system);
 }
 
 static int find_places(struct keeper *keeper)
@@ -96,37 +84,48 @@ static int find_places(struct keeper *keeper)
         keeper->places = calloc(steps->init_count + 1, sizeof(*keeper->places));
         if (!keeper->places)
                 return -1;
-        for (size_t i = 0; i < steps->init_count; i++) {
-                const struct init_step *step = &steps->init[i];
-
-                /* A tree is where the host has it, everything else behind the new root, if there is one. */
-                if (has_place(step))
-                        keeper->places[keeper->place_count++].path =
-                                step->path + (step->op == INIT_GRAB ? 0 : steps->root_length);
-        }
+        for (size_t i = 0; i < steps->init_count; i++)
+                if (is_of_policy(&steps->init[i]))
+                        keeper->places[keeper->place_count++] = steps->init[i].path + steps->root_length + 1;
         return 0;
+}
+
+/* A mount belongs to a file or a directory, not to its name: who moves that away and puts another in its place has it out of the world,
+ * and no mount is lost. */
+static bool is_mounted(const struct keeper *keeper, const char *path)
+{
+        const uint64_t mount_root = 0x2000; /* STATX_ATTR_MOUNT_ROOT */
+        struct file_facts facts;
+
+        return !file_examine(keeper->root, path, &facts) && facts.attributes & mount_root;
 }
 
 /* Its first message. */
 static void receive_watch(struct keeper *keeper)
 {
         struct pollfd message = { keeper->requests, POLLIN, 0 };
+        int fds[2];
+        char byte;
 
-        if (keeper->mounts < 0 && poll(&message, 1, 0) > 0 && message.revents & POLLIN)
-                keeper->mounts = (int)child_receive_descriptor(keeper->requests);
+        if (keeper->mounts >= 0 || poll(&message, 1, 0) <= 0 || !(message.revents & POLLIN) ||
+            child_receive(keeper->requests, &byte, 1, fds, 2, MSG_CMSG_CLOEXEC) < 0)
+                return;
+        keeper->mounts = fds[0];
+        keeper->root = fds[1];
 }
 
 static bool is_current(struct keeper *keeper)
 {
-        struct pollfd signs[2];
+        struct pollfd signs[3];
 
         receive_watch(keeper);
         signs[0] = (struct pollfd){ keeper->pidfd, POLLIN, 0 };
-        signs[1] = (struct pollfd){ keeper->mounts, POLLPRI, 0 };
-        if (poll(signs, 2, 0))
+        signs[1] = (struct pollfd){ keeper->host_mounts, POLLPRI, 0 };
+        signs[2] = (struct pollfd){ keeper->mounts, POLLPRI, 0 };
+        if (keeper->mounts < 0 || poll(signs, 3, 0) || !self_is_as_before(&keeper->self))
                 return false;
         for (size_t i = 0; i < keeper->place_count; i++)
-                if (!is_as_it_was(&keeper->places[i]))
+                if (!is_mounted(keeper, keeper->places[i]))
                         return false;
         return true;
 }
@@ -152,11 +151,35 @@ static int send_message(int socket, const void *bytes, size_t size, const int *f
         return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* The keeper has started it, or is gone. In a copy of the host process there is nothing to end. */
+/* True if init lives. Its number is its own as long as nobody but us waits for it; a host program that waits for everybody (__WALL) may
+ * have given it to another child, which has no memory of ours. */
+static bool hold_init(struct job *job)
+{
+        struct pollfd sign = { .events = POLLIN };
+
+        job->init = job->child.init;
+        sign.fd = job->pidfd = job->init > 0 ? (int)syscall(SYS_pidfd_open, job->init, 0) : -1;
+        if (job->pidfd < 0 || poll(&sign, 1, 0))
+                return false;
+        if (syscall(SYS_kcmp, getpid(), job->init, 1 /* KCMP_VM */, 0, 0) <= 0)
+                return true;
+        /* Who is about to end has no memory any more either. */
+        if (!poll(&sign, 1, MOST_MS_TO_END)) {
+                close(job->pidfd);
+                job->pidfd = -1;
+        }
+        return false;
+}
+
+/* The keeper has started it, or is gone. In a copy of the host process there is nothing to end. Without its socket the command ends by
+ * itself, also if we may not kill it any more. */
 static void discard(const struct keeper *keeper, struct job *job)
 {
-        if (keeper->owner == getpid() && job->child.init > 0 && job->pidfd < 0)
-                job->pidfd = (int)syscall(SYS_pidfd_open, job->child.init, 0);
+        if (keeper->owner == getpid()) {
+                shutdown(job->launches[0], SHUT_RDWR);
+                if (job->pidfd < 0)
+                        hold_init(job);
+        }
         job_finish(job, NULL, NULL);
 }
 
@@ -202,58 +225,70 @@ static struct job *begin(struct keeper *keeper)
         return job;
 }
 
-/* Until init has been started, or will not be. */
+/* Until init has been started, or will not be. A keeper that somebody has stopped is not waited for. */
 static bool has_begun(const struct keeper *keeper, struct job *job)
 {
-        const struct timespec patience = { 0, 10 * 1000 * 1000 };
-        struct pollfd signs[1] = { { keeper->pidfd, POLLIN, 0 } };
+        const struct timespec patience = { 0, PATIENCE_NS };
+        struct pollfd sign = { keeper->pidfd, POLLIN, 0 };
         int *begun = &job->child.begun;
 
-        while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE))
+        for (int tries = 0; tries < PATIENCE_TRIES && !__atomic_load_n(begun, __ATOMIC_ACQUIRE); tries++)
                 if (syscall(SYS_futex, begun, FUTEX_WAIT, 0, &patience, NULL, 0) < 0 && errno == ETIMEDOUT &&
-                    poll(signs, 1, 0))
+                    poll(&sign, 1, 0))
                         break;
         return job->child.init > 0;
 }
 
-static bool is_alive(struct job *job)
+/* Init ends with its keeper, unless we are first. */
+static bool can_start(struct job *job)
 {
-        struct pollfd sign = { .events = POLLIN };
+        int nobody = CLAIM_OPEN;
 
-        job->init = job->child.init;
-        sign.fd = job->pidfd = (int)syscall(SYS_pidfd_open, job->init, 0);
-        return job->pidfd >= 0 && !poll(&sign, 1, 0);
+        return hold_init(job) && __atomic_compare_exchange_n(&job->child.claim, &nobody, CLAIM_STARTS, false,
+                                                             __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* ---- the process ---------------------------------------------------------------------------------------- */
 
-static void stop(struct keeper *keeper)
+/* Who has given up his user may not kill it: then it hears that nobody will ask it again. */
+static void end_process(const struct keeper *keeper)
 {
         siginfo_t info;
 
-        if (!keeper->is_running)
-                return;
+        shutdown(keeper->requests, SHUT_RDWR);
+        syscall(SYS_pidfd_send_signal, keeper->pidfd, SIGKILL, NULL, 0);
+        while (waitid((idtype_t)P_PIDFD, (id_t)keeper->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+                ;
+}
+
+static void release(struct keeper *keeper)
+{
+        const int fds[] = { keeper->pidfd, keeper->requests, keeper->host_mounts, keeper->mounts,
+                            keeper->root };
+
         keeper->is_running = false;
-        if (keeper->owner == getpid()) {
-                syscall(SYS_pidfd_send_signal, keeper->pidfd, SIGKILL, NULL, 0);
-                while (waitid((idtype_t)3 /* P_PIDFD */, (id_t)keeper->pidfd, &info, WEXITED | __WALL) < 0 &&
-                       errno == EINTR)
-                        ;
-        }
-        for (unsigned i = 0; i < keeper->spare_count; i++)
-                discard(keeper, keeper->spares[i]);
-        keeper->spare_count = 0;
-        close(keeper->pidfd);
-        close(keeper->requests);
-        if (keeper->mounts >= 0)
-                close(keeper->mounts);
+        for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+                if (fds[i] >= 0)
+                        close(fds[i]);
         free(keeper->stack);
         free(keeper->slots);
         keeper->stack = NULL;
         keeper->slots = NULL;
 }
 
-static long clone_keeper(struct keeper *keeper, int requests)
+static void stop(struct keeper *keeper)
+{
+        if (!keeper->is_running)
+                return;
+        if (keeper->owner == getpid())
+                end_process(keeper);
+        for (unsigned i = 0; i < keeper->spare_count; i++)
+                discard(keeper, keeper->spares[i]);
+        keeper->spare_count = 0;
+        release(keeper);
+}
+
+static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
 {
         struct clone3_arguments arguments = {
                 .flags = keeper->ground.child.namespaces | CLONE_VM | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
@@ -276,6 +311,7 @@ static long clone_keeper(struct keeper *keeper, int requests)
                                                            keeper->filter.code },
                                                .job_namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC,
                                                .host_pidfd = host,
+                                               .host_mounts = host_mounts,
                                                .requests = requests };
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
         pid = raw_clone(&arguments, child_keep, &keeper->child);
@@ -283,32 +319,48 @@ static long clone_keeper(struct keeper *keeper, int requests)
         return pid;
 }
 
+/* Each has its own: to be told of a change is to have heard of it. */
+static int open_mounts(void)
+{
+        return job_raise_above_stdio(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+}
+
+static int draw_filter(struct keeper *keeper)
+{
+        struct filter_options filter = keeper->filter_options;
+
+        while (!filter.pass)
+                if (getrandom(&filter.pass, sizeof(filter.pass), 0) != sizeof(filter.pass))
+                        return -1;
+        keeper->pass = filter.pass;
+        return filter_build(&filter, &keeper->filter, NULL);
+}
+
 static bool start(struct keeper *keeper)
 {
+        OWN_FD int host_mounts = -1, requests = -1;
         int ends[2];
 
-        if (keeper->failures >= MOST_FAILURES ||
-            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        if (keeper->failures >= MOST_FAILURES || keeper->owner != getpid())
                 return false;
         keeper->failures++; /* until a job has come of it */
         keeper->is_wanted = true;
-        ends[1] = job_raise_above_stdio(ends[1]);
-        for (size_t i = 0; i < keeper->place_count; i++)
-                look(&keeper->places[i]);
-        ground_lay_out_world(&keeper->ground, keeper->resources->host);
+        if ((!keeper->resources->child.broker && draw_filter(keeper) < 0) ||
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+                return false;
+        requests = job_raise_above_stdio(ends[1]);
+        host_mounts = open_mounts();
+        keeper->requests = ends[0];
+        keeper->host_mounts = open_mounts();
+        keeper->pidfd = keeper->mounts = keeper->root = -1;
         keeper->stack = malloc(CHILD_STACK_SIZE);
         keeper->slots = calloc(keeper->world_steps.slot_count + 1, sizeof(*keeper->slots));
-        keeper->requests = ends[0];
-        keeper->pidfd = keeper->mounts = -1;
-        if (ends[1] >= 0 && keeper->stack && keeper->slots && clone_keeper(keeper, ends[1]) > 0)
-                keeper->is_running = true;
-        else {
-                close(ends[0]);
-                free(keeper->stack);
-                free(keeper->slots);
-        }
-        if (ends[1] >= 0)
-                close(ends[1]);
+        self_look(&keeper->self);
+        ground_lay_out_world(&keeper->ground, keeper->resources->host);
+        keeper->is_running = true;
+        if (requests < 0 || host_mounts < 0 || keeper->host_mounts < 0 || !keeper->stack || !keeper->slots ||
+            clone_keeper(keeper, requests, host_mounts) < 0)
+                release(keeper);
         return keeper->is_running;
 }
 
@@ -335,23 +387,24 @@ static struct job *next(struct keeper *keeper)
         return job;
 }
 
-/* One that waits for its launch, in a world that is what it was a moment ago; or NULL. */
-static struct job *try_one(struct keeper *keeper)
+/* One that waits for its launch, in a world that is what it was a moment ago. If there is none, the keeper is started anew, and this job is
+ * begun without it: that takes no longer. */
+static struct job *take(struct keeper *keeper)
 {
-        struct job *job = keeper->is_running || start(keeper) ? next(keeper) : NULL;
+        struct job *job;
 
-        if (job && has_begun(keeper, job)) {
-                bool is_good = is_alive(job);
+        if (!keeper->is_running)
+                return NULL;
+        while ((job = next(keeper)) && has_begun(keeper, job)) {
+                bool is_good = can_start(job);
 
                 if (is_good && is_current(keeper)) {
                         keeper->failures = 0;
                         return job;
                 }
-                /* Somebody has killed it: another one will do. */
-                if (!is_good) {
-                        discard(keeper, job);
-                        return NULL;
-                }
+                if (is_good)
+                        break;
+                discard(keeper, job); /* somebody has killed it */
         }
         stop(keeper); /* first: it could still begin the job */
         if (job)
@@ -361,13 +414,14 @@ static struct job *try_one(struct keeper *keeper)
 
 struct job *keeper_take(struct keeper *keeper)
 {
-        struct job *job = NULL;
+        struct job *job;
 
         if (!keeper || keeper->owner != getpid())
                 return NULL;
         pthread_mutex_lock(&keeper->lock);
-        for (int tries = 0; tries < MOST_TRIES && !job && keeper->is_wanted; tries++)
-                job = try_one(keeper);
+        job = take(keeper);
+        if (!job && keeper->is_wanted && !keeper->is_running)
+                start(keeper);
         pthread_mutex_unlock(&keeper->lock);
         return job;
 }
@@ -404,12 +458,11 @@ void keeper_note_end(struct keeper *keeper)
         note(keeper, false);
 }
 
-int keeper_launch(struct job *job, abatis_error *err)
+int keeper_launch(struct job *job)
 {
-        char byte = 0;
-        int r = send_message(job->launches[0], &byte, 1, job->stdio.fds, 3);
+        const char byte = 0;
 
-        return r < 0 ? error_os(err, -r, "the sandbox, which was prepared, has been killed") : 0;
+        return send_message(job->launches[0], &byte, 1, job->stdio.fds, 3);
 }
 
 static void share_plan(struct child_plan *plan, const struct resources *resources, const struct steps *steps,
@@ -427,23 +480,15 @@ static void share_plan(struct child_plan *plan, const struct resources *resource
 static int make(struct keeper *keeper, const struct plan *plan, const abatis_policy *policy)
 {
         struct resources *resources = keeper->resources;
-        struct filter_options filter;
-        int r;
+        int r = steps_make(STEPS_WORLD, plan, policy, resources->host, &resources->copies,
+                           &resources->strings, &keeper->world_steps, NULL);
 
-        while (!keeper->pass && !resources->child.broker)
-                if (getrandom(&keeper->pass, sizeof(keeper->pass), 0) != sizeof(keeper->pass))
-                        return -1;
-        r = steps_make(STEPS_WORLD, plan, policy, resources->host, &resources->copies, &resources->strings,
-                       &keeper->world_steps, NULL);
         if (!r)
                 r = steps_make(STEPS_JOB, plan, policy, resources->host, &resources->copies,
                                &resources->strings, &keeper->job_steps, NULL);
-        resources_describe_filter(plan, policy, &filter);
-        filter.pass = keeper->pass;
-        if (!r && keeper->pass)
-                r = filter_build(&filter, &keeper->filter, NULL);
         if (!r)
                 r = find_places(keeper);
+        resources_describe_filter(plan, policy, &keeper->filter_options);
         share_plan(&keeper->world_plan, resources, &keeper->world_steps, &keeper->world_steps);
         share_plan(&keeper->job_plan, resources, &keeper->job_steps, &keeper->world_steps);
         return r;

@@ -247,6 +247,18 @@ static const char *stage_options(struct opener *opener)
         return opener_keep(opener, options, "");
 }
 
+/* Rights go to what stands in a directory, and not to what comes there later: a list that was made ahead would be too old. */
+static bool lists_entries(const struct plan *plan)
+{
+        return plan_has(plan, PLAN_LANDLOCK) && plan->avoided.count;
+}
+
+static void restrict_paths(struct opener *opener)
+{
+        opener_command(opener, COMMAND_RULES);
+        opener_command(opener, COMMAND_LANDLOCK);
+}
+
 /* What is left for the command when its filter is loaded. */
 static void finish_command(struct opener *opener)
 {
@@ -260,6 +272,8 @@ static void finish_command(struct opener *opener)
                 if (plan_has(opener->plan, PLAN_BROKER))
                         opener_command(opener, COMMAND_WAIT);
                 opener_command(opener, COMMAND_TAKE);
+                if (lists_entries(opener->plan))
+                        restrict_paths(opener);
         }
         opener_command(opener, COMMAND_CHDIR);
         opener_command(opener, COMMAND_REOPEN);
@@ -350,9 +364,10 @@ static void translate(struct opener *opener, const struct step *step)
                 opener_init(opener, INIT_PIVOT, opener->root);
                 return;
         case PLAN_LANDLOCK:
-                opener_command(opener, COMMAND_RULES);
-                if (opener->part == STEPS_JOB)
-                        opener_command(opener, COMMAND_LANDLOCK);
+                if (opener->part == STEPS_WHOLE)
+                        opener_command(opener, COMMAND_RULES);
+                else if (!lists_entries(opener->plan))
+                        restrict_paths(opener);
                 return;
         case PLAN_SECCOMP:
                 opener_command(opener, COMMAND_SECCOMP);
@@ -465,7 +480,8 @@ static bool is_out_of_tmp(const struct opener *opener, const struct step *step)
 }
 
 /* The kernel counts processes of a user namespace, which the jobs would share, and other limits of a tree need what is made when it
- * starts. Root's /proc has files that are covered, and what covers them is behind a new root. */
+ * starts. Root's /proc has files that are covered, and what covers them is behind a new root. A filter that asks a broker lets nobody
+ * make rules of Landlock's, which a launch would have to. */
 bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, const abatis_host *host)
 {
         static const enum plan_op unfit[] = { PLAN_COUNT, PLAN_CGROUP };
@@ -473,7 +489,8 @@ bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, c
         const char *stage = NULL;
 
         if (!host_has_mounts(host) || !plan_has(plan, PLAN_READ_ONLY_WORLD) || find_stage(&stage, NULL) < 0 ||
-            strcmp(stage, "/dev/shm") != 0 || (plan_has(plan, PLAN_NEW_ROOT) && !host->uid))
+            strcmp(stage, "/dev/shm") != 0 || (plan_has(plan, PLAN_NEW_ROOT) && !host->uid) ||
+            (plan_has(plan, PLAN_BROKER) && lists_entries(plan)))
                 return false;
         for (size_t i = 0; i < COUNT(unfit); i++)
                 if (plan_has(plan, unfit[i]))

@@ -1,9 +1,9 @@
 #!/bin/bash
 # run.sh: what is held by asking the broker: patterns, paths that do not exist yet, denied paths in writable trees.
 #
-#   test/broker/run.sh [NAME-PATTERN]
+#   MODES="user none" test/broker/run.sh [NAME-PATTERN]
 #
-# Everything runs with namespaces and without, as an ordinary user and as root. reach.py tries every way to a file, and each
+# Everything runs with namespaces and without ("none"), as an ordinary user and as root. reach.py tries every way to a file, and each
 # way must lead to one that no rule is about.
 set -u
 cd "$(dirname "$0")" || exit 1
@@ -500,7 +500,7 @@ run_all() { # UID NAME MODE
         test_kill
 }
 
-for MODE in user none; do
+for MODE in ${MODES:-user none}; do
         if ((EUID)); then
                 run_all "$EUID" user "$MODE"
         else

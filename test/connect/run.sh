@@ -370,7 +370,7 @@ run_all() { # UID NAME MODE
         test_work
 }
 
-for MODE in user none; do
+for MODE in ${MODES:-user none}; do
         if ((EUID)); then
                 run_all "$EUID" user "$MODE"
         else

@@ -1,12 +1,16 @@
 /* prepared.c: jobs of one prepared sandbox: what each has to itself, and what becomes of those that wait. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -282,13 +286,15 @@ static void test_fork(void)
 static void test_descriptors(void)
 {
         abatis_sandbox *box;
-        char link[64], target[4300], byte;
+        char link[64], target[4300], own[64], byte;
         int secret, pipes[2], count;
         pid_t pids[8];
 
         begin("no_descriptor_of_the_host_is_held_or_seen");
         secret = open(getenv("KEY"), O_RDONLY);
         expect(secret >= 0 && !pipe(pipes), "the control");
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", pipes[0]);
+        own[readlink(link, own, sizeof(own) - 1)] = '\0';
         box = open_box(1, NULL, NULL);
         expect(await_keepers(getpid(), 2), "it is not there");
         count = keepers(getpid(), pids, 8);
@@ -299,8 +305,7 @@ static void test_descriptors(void)
                         snprintf(link, sizeof(link), "/proc/%d/fd/%d", pids[i], fd);
                         length = readlink(link, target, sizeof(target) - 1);
                         target[length > 0 ? length : 0] = '\0';
-                        expect(!strstr(target, "/key") && strncmp(target, "pipe:", 5), "%s is %s", link,
-                               target);
+                        expect(!strstr(target, "/key") && strcmp(target, own) != 0, "%s is %s", link, target);
                 }
         close(pipes[1]);
         expect(poll(&(struct pollfd){ pipes[0], POLLIN, 0 }, 1, 0) == 1 && read(pipes[0], &byte, 1) == 0,
@@ -408,6 +413,170 @@ static void test_threads(void)
         end();
 }
 
+/* ---- what the host does to itself ----------------------------------------------------------------------- */
+
+/* In a process of its own, which has done something since it opened the sandbox; the script's output is what is compared. */
+static void in_host(const char *name, int (*change)(void), const char *script, const char *expected)
+{
+        int status = -1, results[2];
+        pid_t host;
+        ssize_t got;
+
+        begin(name);
+        expect(!pipe2(results, O_CLOEXEC), "no pipe");
+        host = fork();
+        if (!host) {
+                abatis_sandbox *box = open_box(1, NULL, NULL);
+
+                alarm(20); /* nobody hangs */
+                if (!await_keepers(getpid(), 2))
+                        snprintf(text, sizeof(text), "nobody waits");
+                else if (change())
+                        snprintf(text, sizeof(text), "it could not change");
+                else
+                        for (int i = 0; i < 3; i++)
+                                run(box, script);
+                if (write(results[1], text, strlen(text)) < 0)
+                        _exit(1);
+                abatis_sandbox_free(box);
+                _exit(0);
+        }
+        close(results[1]);
+        got = read(results[0], text, sizeof(text) - 1);
+        text[got > 0 ? got : 0] = '\0';
+        close(results[0]);
+        waitpid(host, &status, 0);
+        expect(!status, "it ended with %x", status);
+        expect(strstr(text, expected) == text, "%s", text);
+        end();
+}
+
+static int lower_limits(void)
+{
+        return setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 60, 60 }) || nice(7) < 0;
+}
+
+static int give_up_user(void)
+{
+        return setgroups(0, NULL) || setresgid(4343, 4343, 4343) || setresuid(4343, 4343, 4343);
+}
+
+static int leave_network(void)
+{
+        return unshare(CLONE_NEWNET);
+}
+
+static int mount_in_workspace(void)
+{
+        return unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+               mkdir("ws/sub", 0777) || mount("tmpfs", "ws/sub", "tmpfs", 0, NULL) ||
+               mkdir("ws/sub/mounted", 0777);
+}
+
+static int unmount_again(void)
+{
+        return umount("ws/sub");
+}
+
+static void test_host_changes(void)
+{
+        in_host("limits_and_priority_of_the_host_are_those_of_now", lower_limits, "ulimit -n; nice",
+                "60\n7\n");
+        if (getuid())
+                return;
+        in_host("a_host_that_gave_up_its_user_starts_nobody_as_that", give_up_user,
+                "id -u >uid; cat uid; rm uid", "cannot");
+        in_host("a_host_that_left_its_network_starts_nobody_there", leave_network,
+                "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", "lo\n");
+        in_host("what_the_host_has_mounted_is_there", mount_in_workspace, "ls sub", "mounted\n");
+        expect(!system("rmdir ws/sub"), "nothing was written below it");
+}
+
+/* Nobody starts a job: what waits must not keep a file system in use. */
+static void test_idle_keeper(void)
+{
+        int status = -1;
+        pid_t host;
+
+        begin("who_waits_ends_when_the_hosts_mounts_change");
+        if (getuid()) /* who may not mount has nothing to unmount */
+                return;
+        host = fork();
+        if (!host) {
+                bool is_fine = !mount_in_workspace();
+                abatis_sandbox *box = open_box(2, NULL, NULL);
+
+                is_fine = is_fine && await_keepers(getpid(), 3) && !unmount_again() &&
+                          await_keepers(getpid(), 0);
+                is_fine = is_fine && run(box, "ls sub") == 0 && !*text;
+                abatis_sandbox_free(box);
+                _exit(is_fine ? 0 : 1);
+        }
+        waitpid(host, &status, 0);
+        expect(!status, "it ended with %x", status);
+        expect(!system("rmdir ws/sub"), "the control");
+        end();
+}
+
+static void test_stopped(void)
+{
+        abatis_sandbox *box = open_box(1, NULL, NULL);
+        pid_t pids[4];
+        int count;
+
+        begin("a_keeper_that_was_stopped_is_not_waited_for");
+        expect(await_keepers(getpid(), 2), "they are not there");
+        count = keepers(getpid(), pids, 4);
+        for (int i = 0; i < count && i < 4; i++)
+                expect(!kill(pids[i], SIGSTOP), "not stopped");
+        alarm(30);
+        /* The spare among them is started, and only its time limit ends it. */
+        for (int i = 0; i < 3; i++) {
+                abatis_job *job = start(box, "echo fine", -1);
+
+                if (i && job)
+                        expect(finish(job) == 0 && !strcmp(text, "fine\n"), "%s", text);
+                else if (job)
+                        abatis_job_finish(job, NULL, NULL);
+        }
+        alarm(0);
+        abatis_sandbox_free(box);
+        expect(keepers(getpid(), NULL, 0) == 0, "some are left");
+        end();
+}
+
+/* Rights were given to what stood in a directory when the job was begun. */
+static void test_appears(void)
+{
+        char deny[sizeof(secrets) + 16], key[2 * sizeof(deny) + 64];
+        abatis_sandbox *box;
+
+        snprintf(deny, sizeof(deny), "%s.later/key", secrets);
+        snprintf(key, sizeof(key), "cat '%s'; cat '%s.later/other'", deny, secrets);
+        begin("what_has_appeared_since_a_job_was_begun_is_judged_by_its_name");
+        expect(!system("mkdir $SECRETS.later && echo secret-3 >$SECRETS.later/tmp"), "the control");
+        box = open_box(1, "filesystem.deny", deny);
+        expect(await_keepers(getpid(), 2), "they are not there");
+        expect(!system("mv $SECRETS.later/tmp $SECRETS.later/key && echo other >$SECRETS.later/other"),
+               "the control");
+        run(box, key);
+        expect(!strstr(text, "secret-") && strstr(text, "other\n"), "%s", text);
+        expect(!system("rm -r $SECRETS.later"), "the control");
+        abatis_sandbox_free(box);
+        end();
+
+        begin("a_protected_file_that_got_another_name_and_its_own_again_is_protected");
+        expect(!system("cp ws/.git/config ws/.git/config.was"), "the control");
+        box = open_box(1, NULL, NULL);
+        expect(await_keepers(getpid(), 2), "they are not there");
+        expect(!system("cd ws/.git && mv config config.old && ln config.old config"), "the control");
+        expect(run(box, "echo hacked >>.git/config") != 0, "it was written");
+        expect(!system("cd ws/.git && ! grep hacked config && rm config.old && mv config.was config"),
+               "it was written");
+        abatis_sandbox_free(box);
+        end();
+}
+
 /* DIRECTORY for the workspace, DIRECTORY for secrets, absolute. */
 int main(int argc, char **argv)
 {
@@ -434,6 +603,10 @@ int main(int argc, char **argv)
         test_descriptors();
         test_limits();
         test_failures();
+        test_host_changes();
+        test_idle_keeper();
+        test_stopped();
+        test_appears();
         test_threads();
         return summary();
 }

@@ -2,8 +2,8 @@
 # run.sh: prepared sandboxes: jobs that a keeper has begun ahead, as root and as an ordinary user, with a workspace in a home's place
 # and one in /tmp, which each job has of its own.
 #
-# The program abatis-prepared runs every command as a job of such a sandbox: with it test/escape, test/cli,
-# test/broker and test/connect must pass, too.
+# The program abatis-prepared runs every command as a job of such a sandbox: with it test/escape,
+# test/broker, test/connect and much of test/cli must pass, too.
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
@@ -38,8 +38,12 @@ as_user() { # COMMAND...
         # The sanitizers have seen both in other builds.
         if [ ${#flags[@]} -eq 0 ]; then
                 PASSES=$passes ABATIS=$BUILD/abatis-prepared sums escape ../escape/run.sh
-                for suite in cli broker connect; do
-                        ABATIS=$BUILD/abatis-prepared sums "$suite" "../$suite/run.sh"
+                for suite in broker connect; do
+                        MODES=user ABATIS=$BUILD/abatis-prepared sums "$suite" "../$suite/run.sh"
+                done
+                # Those of test/cli that run commands.
+                for script in work behaviour stdio result terminal presets commands limits; do
+                        ABATIS=$BUILD/abatis-prepared sums "cli_$script" bash "../cli/$script.sh"
                 done
         fi
 } | tee "$T/report"
