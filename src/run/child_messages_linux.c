@@ -55,17 +55,19 @@ long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count
                                   .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
         long r;
 
+        control.header.cmsg_len = 0;
+        control.header.cmsg_type = 0;
         do
                 r = RAW(SYS_recvmsg, socket, &message, flags);
         while (r == -EINTR);
         if (r < 0)
                 return r;
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if ((size_t)r != size || message.msg_controllen < CMSG_LEN(count * sizeof(int)) ||
             control.header.cmsg_type != SCM_RIGHTS ||
             control.header.cmsg_len != CMSG_LEN(count * sizeof(int)))
                 return -EPIPE; /* whoever had it is gone */
         for (size_t i = 0; i < count; i++)
+                /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
                 fds[i] = ((const int *)(const void *)CMSG_DATA(&control.header))[i];
         return 0;
 }

@@ -14,7 +14,7 @@ S=$(mktemp -d /tmp/abatis-prepared.XXXXXX) || exit 1
 trap 'chmod -R u+rwx "$T" "$S" 2>/dev/null; rm -rf "$T" "$S"' EXIT
 chmod 755 "$T" "$S"
 flags=()
-grep -q -- '-fsanitize=' "$BUILD/build.ninja" && flags=(-fsanitize=address,undefined)
+grep -q -- '-fsanitize=' "$BUILD/build.ninja" && flags=("-fsanitize=address,undefined")
 "${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c host.c \
         "$BUILD/libabatis.a" -ljansson -lyaml || exit 1
 
