@@ -202,7 +202,6 @@ static struct job *draft(struct keeper *keeper)
         job->child.ground = &job->ground.child;
         job->child.plan = &keeper->job_plan;
         job->child.slots = job->slots;
-        job->child.pass = keeper->pass;
         job->child.is_planned = WORD_GIVEN;
         job->child.command_stack = job_stack(job) + 2 * CHILD_STACK_SIZE;
         return job;
@@ -215,6 +214,7 @@ static struct job *begin(struct keeper *keeper)
         keeper->draft = NULL;
         if (!job)
                 return NULL;
+        job->child.pass = keeper->pass; /* of this keeper, which may be a later one than the draft */
         if (send_message(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
                          &job->launches[1], 1) < 0) {
                 job_finish(job, NULL, NULL);
@@ -396,15 +396,14 @@ static struct job *take(struct keeper *keeper)
         if (!keeper->is_running)
                 return NULL;
         while ((job = next(keeper)) && has_begun(keeper, job)) {
-                bool is_good = can_start(job);
-
-                if (is_good && is_current(keeper)) {
-                        keeper->failures = 0;
-                        return job;
+                if (!can_start(job)) {
+                        discard(keeper, job); /* somebody has killed it */
+                        continue;
                 }
-                if (is_good)
-                        break;
-                discard(keeper, job); /* somebody has killed it */
+                keeper->failures = 0;
+                if (is_current(keeper))
+                        return job;
+                break;
         }
         stop(keeper); /* first: it could still begin the job */
         if (job)

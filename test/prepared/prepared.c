@@ -175,6 +175,29 @@ static void test_killed(void)
         end();
 }
 
+/* What was drafted for one keeper is begun by the next. */
+static void test_drafted(void)
+{
+        abatis_sandbox *box = open_box(1, NULL, NULL);
+        int file = open("ws/.git/HEAD", O_RDONLY | O_CLOEXEC);
+        abatis_job *job;
+
+        begin("a_job_that_was_drafted_for_one_keeper_waits_with_the_next");
+        for (int round = 0; round < 3; round++) {
+                expect(await_keepers(getpid(), 2), "they are not there");
+                /* With a file to read it is begun from nothing, and takes no spare. */
+                job = start(box, "cat >/dev/null; echo file", file);
+                expect(job && finish(job) == 0 && !strcmp(text, "file\n"), "%s", text);
+                expect(!system("cd ws/.git && cp config new && mv new config"), "the control");
+                expect(run(box, "echo fine") == 0 && !strcmp(text, "fine\n"), "round %d: %s", round, text);
+                usleep(50000);
+                expect(keepers(getpid(), NULL, 0) == 2, "there are %d", keepers(getpid(), NULL, 0));
+        }
+        close(file);
+        abatis_sandbox_free(box);
+        end();
+}
+
 static bool is_gone(const char *marker)
 {
         char command[300];
@@ -597,6 +620,7 @@ int main(int argc, char **argv)
         test_nothing_of_the_last();
         test_side_by_side();
         test_killed();
+        test_drafted();
         test_host_dies();
         test_what_changes();
         test_fork();
