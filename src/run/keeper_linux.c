@@ -30,6 +30,7 @@
 
 enum {
         MOST_SPARES = 16,
+        MOST_TRIES = MOST_SPARES + 2,
         MOST_MS_TO_END = 100,
         PATIENCE_NS = 10 * 1000 * 1000,
         PATIENCE_TRIES = 20,
@@ -391,19 +392,22 @@ static struct job *next(struct keeper *keeper)
  * begun without it: that takes no longer. */
 static struct job *take(struct keeper *keeper)
 {
-        struct job *job;
+        struct job *job = NULL;
 
         if (!keeper->is_running)
                 return NULL;
-        while ((job = next(keeper)) && has_begun(keeper, job)) {
-                if (!can_start(job)) {
-                        discard(keeper, job); /* somebody has killed it */
-                        continue;
+        for (int tries = 0; tries < MOST_TRIES; tries++) {
+                job = next(keeper);
+                if (!job || !has_begun(keeper, job))
+                        break;
+                if (can_start(job)) {
+                        keeper->failures = 0;
+                        if (is_current(keeper))
+                                return job;
+                        break;
                 }
-                keeper->failures = 0;
-                if (is_current(keeper))
-                        return job;
-                break;
+                discard(keeper, job); /* somebody has killed it, or it could not be made */
+                job = NULL;
         }
         stop(keeper); /* first: it could still begin the job */
         if (job)
