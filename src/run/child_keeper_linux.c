@@ -4,7 +4,7 @@
  * common. It has their filter, too, since a filter is inherited for nothing and takes as long to load as a program to start. On
  * request it starts init in a copy of its mounts and in a new PID namespace; what must be each job's own is left to that.
  *
- * Init is the host process's child, as if that had started it: it does not depend on the keeper. */
+ * Init is the host process's child, as if that had started it. Until its launch it ends with the keeper, and then depends on it no more. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -103,8 +103,9 @@ static void begin(void *job)
         child_init_ready(job);
 }
 
-/* The kernel has written init's number before init runs, and before we can be killed. */
-static void start(const struct child_keeper *keeper, struct child_job *job)
+/* Returns init's number, or an error. The kernel has written it before init runs, and before we can be killed. From the last line on the
+ * job may be at its end, and its memory somebody else's. */
+static long start(const struct child_keeper *keeper, struct child_job *job)
 {
         const uint64_t flags = CLONE_VM | CLONE_PARENT | CLONE_PARENT_SETTID | keeper->job_namespaces;
         long pid;
@@ -115,6 +116,7 @@ static void start(const struct child_keeper *keeper, struct child_job *job)
         pid = raw_clone_call(SYS_clone, (long)flags, (long)(job->command_stack - CHILD_STACK_SIZE),
                              (long)&job->init, 0, job->pass, begin, job);
         child_set(&job->begun, pid < 0 ? (int)pid : 1);
+        return pid;
 }
 
 static void serve(const struct child_keeper *keeper)
@@ -141,10 +143,10 @@ static void serve(const struct child_keeper *keeper)
                     child_receive(keeper->requests, &job, sizeof(job), &launches, 1, MSG_CMSG_CLOEXEC) < 0)
                         return;
                 job->launches = launches;
-                start(keeper, job);
+                r = start(keeper, job);
                 RAW(SYS_close, launches);
-                if (job->init > 0)
-                        hold_mounts(held, job->init);
+                if (r > 0)
+                        hold_mounts(held, (int)r);
                 is_holding = true;
         }
 }
