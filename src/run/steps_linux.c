@@ -154,6 +154,14 @@ static void place_tmp(struct opener *opener)
                 place_trees_in_tmp(opener);
 }
 
+static void place_root(struct opener *opener)
+{
+        opener_init(opener, INIT_COVER, opener->root)->target = "root";
+        /* The kernel lets nobody mount a /proc where there is none. */
+        if (opener->part == STEPS_WORLD)
+                place(opener, "/proc", opener->proc_slot)->is_system = true;
+}
+
 static void place_devices(struct opener *opener)
 {
         for (unsigned i = 0; i < COUNT(device_nodes); i++)
@@ -259,6 +267,14 @@ static void restrict_paths(struct opener *opener)
         opener_command(opener, COMMAND_LANDLOCK);
 }
 
+static void begin_landlock(struct opener *opener)
+{
+        if (opener->part == STEPS_WHOLE)
+                opener_command(opener, COMMAND_RULES);
+        else if (!lists_entries(opener->plan))
+                restrict_paths(opener);
+}
+
 /* What is left for the command when its filter is loaded. */
 static void finish_command(struct opener *opener)
 {
@@ -317,10 +333,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_BROKER:
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
-                opener_init(opener, INIT_COVER, opener->root)->target = "root";
-                /* The kernel lets nobody mount a /proc where there is none. */
-                if (opener->part == STEPS_WORLD)
-                        place(opener, "/proc", opener->proc_slot)->is_system = true;
+                place_root(opener);
                 return;
         case PLAN_SHOW:
         case PLAN_LIBRARIES:
@@ -364,10 +377,7 @@ static void translate(struct opener *opener, const struct step *step)
                 opener_init(opener, INIT_PIVOT, opener->root);
                 return;
         case PLAN_LANDLOCK:
-                if (opener->part == STEPS_WHOLE)
-                        opener_command(opener, COMMAND_RULES);
-                else if (!lists_entries(opener->plan))
-                        restrict_paths(opener);
+                begin_landlock(opener);
                 return;
         case PLAN_SECCOMP:
                 opener_command(opener, COMMAND_SECCOMP);
