@@ -190,8 +190,9 @@ static void test_drafted(void)
                 expect(job && finish(job) == 0 && !strcmp(text, "file\n"), "%s", text);
                 expect(!system("cd ws/.git && cp config new && mv new config"), "the control");
                 expect(run(box, "echo fine") == 0 && !strcmp(text, "fine\n"), "round %d: %s", round, text);
+                expect(await_keepers(getpid(), 2), "there are %d", keepers(getpid(), NULL, 0));
                 usleep(50000);
-                expect(keepers(getpid(), NULL, 0) == 2, "there are %d", keepers(getpid(), NULL, 0));
+                expect(keepers(getpid(), NULL, 0) == 2, "there are only %d", keepers(getpid(), NULL, 0));
         }
         close(file);
         abatis_sandbox_free(box);
