@@ -269,7 +269,7 @@ static long take_launch(struct child_job *job)
         /* The listener is init's to take. */
         long kept[2] = { job->launches, job->listener };
         long r = child_close_others(kept, job->plan->broker ? 2 : 1, 0);
-        char byte;
+        char byte = 0;
 
         if (r >= 0)
                 r = child_receive(job->launches, &byte, 1, job->stdio, 3, 0);

@@ -74,7 +74,7 @@ long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count
 
 long child_receive_descriptor(long socket)
 {
-        char byte;
+        char byte = 0;
         int fd = -1;
         long r = child_receive(socket, &byte, 1, &fd, 1, MSG_CMSG_CLOEXEC);
 

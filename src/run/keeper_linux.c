@@ -106,7 +106,7 @@ static void receive_watch(struct keeper *keeper)
 {
         struct pollfd message = { keeper->requests, POLLIN, 0 };
         int fds[2];
-        char byte;
+        char byte = 0;
 
         if (keeper->mounts >= 0 || poll(&message, 1, 0) <= 0 || !(message.revents & POLLIN) ||
             child_receive(keeper->requests, &byte, 1, fds, 2, MSG_CMSG_CLOEXEC) < 0)
