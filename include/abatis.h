@@ -155,8 +155,8 @@ typedef struct abatis_sandbox_options {
         int best_effort; /* 1: leave out what cannot be enforced here and say so in plan and result */
         /* One that abatis_job_prepare() has begun: what it has found out about this machine is not tried again. Or NULL. */
         const abatis_job *prepared;
-        /* How many jobs are begun ahead, so that the next start finds its namespaces and mounts made and costs no more than a
-         * spawn. They, and a process that begins them, are children of the host process until the sandbox is freed; wait() and
+        /* How many jobs are begun ahead, so that the next start finds its namespaces and mounts made and costs little more
+         * than a spawn. They, and a process that begins them, are children of the host process until the sandbox is freed; wait() and
          * waitpid() do not report them, unless with __WALL. 0 is one, from the second job on; -1 is none, and no such process.
          * There is neither with `prepared`. */
         int spares;

@@ -18,42 +18,20 @@ enum { PAGE = 4096, LINKS_MAX = 40, PROC_SUPER_MAGIC = 0x9fa0, STATUS_SIZE = 512
 
 /* ---- the caller ----------------------------------------------------------------------------------------- */
 
-static char *add_text(char *to, const char *from)
-{
-        while (*from)
-                *to++ = *from++;
-        *to = '\0';
-        return to;
-}
-
-static char *add_number(char *to, unsigned long number)
-{
-        char digits[24];
-        int count = 0;
-
-        do
-                digits[count++] = (char)('0' + number % 10);
-        while (number /= 10);
-        while (count)
-                *to++ = digits[--count];
-        *to = '\0';
-        return to;
-}
-
 /* "/proc/THREAD/KIND" or, with a number, "/proc/THREAD/KIND/NUMBER" */
 void caller_proc_path(char path[PROC_PATH_SIZE], long thread, const char *kind, long number)
 {
-        char *at = add_text(path, "/proc/");
+        char *at = text_write(path, "/proc/");
 
-        at = thread ? add_number(at, (unsigned long)thread) : add_text(at, "thread-self");
-        at = add_text(add_text(at, "/"), kind);
+        at = thread ? text_write_number(at, (unsigned long)thread) : text_write(at, "thread-self");
+        at = text_write(text_write(at, "/"), kind);
         if (number >= 0)
-                add_number(add_text(at, "/"), (unsigned long)number);
+                text_write_number(text_write(at, "/"), (unsigned long)number);
 }
 
 void broker_descriptor_name(char name[PROC_PATH_SIZE], long fd)
 {
-        add_number(name, (unsigned long)fd);
+        text_write_number(name, (unsigned long)fd);
 }
 
 /* The caller's directory in /proc. It is kept for its next question: of a process that is gone nothing can be opened any more,
@@ -75,11 +53,11 @@ static long find_directory(const struct request *request, bool is_new)
 
 static long open_of_caller(const struct request *request, const char *kind, long number)
 {
-        char path[PROC_PATH_SIZE], *at = add_text(path, kind);
+        char path[PROC_PATH_SIZE], *at = text_write(path, kind);
         long r = -ESRCH;
 
         if (number >= 0)
-                add_number(add_text(at, "/"), (unsigned long)number);
+                text_write_number(text_write(at, "/"), (unsigned long)number);
         for (int tries = 0; tries < 2 && (r == -ESRCH || r == -ENOENT); tries++) {
                 long directory = find_directory(request, tries);
 

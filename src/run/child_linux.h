@@ -260,7 +260,8 @@ long child_broker_start(struct child_job *job, long listener);
 /* Before the command is started: see child_connect_linux.c. */
 long child_broker_scope(void);
 long child_send_descriptor(long socket, long fd);
-long child_send_pair(long socket, long first, long second);
+/* Also for the parent: a message with so many descriptors, three at most; it is sent at once or not. */
+long child_send(long socket, const void *bytes, size_t size, const int *fds, size_t count);
 long child_receive_descriptor(long socket);
 /* A message of exactly so many bytes and descriptors; anything else is -EPIPE. `flags` as recvmsg takes them. */
 long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count, int flags);

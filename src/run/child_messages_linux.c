@@ -13,11 +13,10 @@ union control {
         char room[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
 };
 
-static long send_all(long socket, const int *fds, size_t count)
+long child_send(long socket, const void *bytes, size_t size, const int *fds, size_t count)
 {
         union control control;
-        char byte = 0;
-        struct iovec part = { &byte, 1 };
+        struct iovec part = { (void *)bytes, size };
         struct msghdr message = { .msg_iov = &part,
                                   .msg_iovlen = 1,
                                   .msg_control = &control,
@@ -28,21 +27,15 @@ static long send_all(long socket, const int *fds, size_t count)
         control.header.cmsg_type = SCM_RIGHTS;
         for (size_t i = 0; i < count; i++)
                 ((int *)(void *)CMSG_DATA(&control.header))[i] = fds[i];
-        return RAW(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+        return RAW(SYS_sendmsg, socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 long child_send_descriptor(long socket, long fd)
 {
+        const char byte = 0;
         const int number = (int)fd;
 
-        return send_all(socket, &number, 1);
-}
-
-long child_send_pair(long socket, long first, long second)
-{
-        const int numbers[2] = { (int)first, (int)second };
-
-        return send_all(socket, numbers, 2);
+        return child_send(socket, &byte, 1, &number, 1);
 }
 
 long child_receive(long socket, void *bytes, size_t size, int *fds, size_t count, int flags)

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "run/child_linux.h"
+#include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
 
 enum {
@@ -85,16 +86,7 @@ static bool parse_family(const char *text, long length, struct family *out)
 
 static void write_path(char *path, uint64_t pid)
 {
-        char digits[20];
-        int count = 0;
-
-        do
-                digits[count++] = (char)('0' + pid % 10);
-        while (pid /= 10);
-        while (count)
-                *path++ = digits[--count];
-        for (const char *rest = "/stat"; (*path++ = *rest++);)
-                ;
+        text_write(text_write_number(path, pid), "/stat");
 }
 
 static bool find_family(const struct sweeper *sweeper, uint64_t pid, struct family *out)

@@ -31,7 +31,7 @@ long child_terminal_make(struct child_job *job)
 
 void child_terminal_path(char *path, unsigned number)
 {
-        *text_write_number(text_write(path, "/dev/pts/"), number) = '\0';
+        text_write_number(text_write(path, "/dev/pts/"), number);
 }
 
 long child_terminal_take(const struct child_job *job)

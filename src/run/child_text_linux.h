@@ -33,17 +33,18 @@ static inline const char *text_read_number(const char *at, unsigned long *out)
         return at == start ? 0 : at;
 }
 
-/* Returns where the next may be written. */
+/* Each ends what it writes, and returns where the next may be written. */
 static inline char *text_write(char *at, const char *text)
 {
         while (*text)
                 *at++ = *text++;
+        *at = '\0';
         return at;
 }
 
-static inline char *text_write_number(char *at, unsigned number)
+static inline char *text_write_number(char *at, unsigned long number)
 {
-        char digits[12];
+        char digits[20];
         int count = 0;
 
         do
@@ -51,6 +52,7 @@ static inline char *text_write_number(char *at, unsigned number)
         while (number /= 10);
         while (count)
                 *at++ = digits[--count];
+        *at = '\0';
         return at;
 }
 

@@ -3,30 +3,15 @@
 #include "run/ground_linux.h"
 
 #include <sched.h>
-#include <string.h>
 
 #include "plan/plan.h"
-
-static char *write_number(char *at, unsigned number)
-{
-        char digits[12];
-        int count = 0;
-
-        do
-                digits[count++] = (char)('0' + number % 10);
-        while (number /= 10);
-        while (count)
-                *at++ = digits[--count];
-        return at;
-}
+#include "run/child_text_linux.h"
 
 /* "ID ID 1": the one id is mapped to itself. */
 static void write_map(char *map, unsigned id)
 {
-        map = write_number(map, id);
-        *map++ = ' ';
-        map = write_number(map, id);
-        memcpy(map, " 1", 3);
+        map = text_write(text_write_number(map, id), " ");
+        text_write(text_write_number(map, id), " 1");
 }
 
 static struct init_step *init_step(struct ground *ground, enum init_op op, const char *path,

@@ -133,25 +133,6 @@ static bool is_current(struct keeper *keeper)
 
 /* ---- jobs that are begun ahead -------------------------------------------------------------------------- */
 
-static int send_message(int socket, const void *bytes, size_t size, const int *fds, size_t count)
-{
-        union {
-                struct cmsghdr header;
-                char room[CMSG_SPACE(3 * sizeof(int))];
-        } control = { 0 };
-        struct iovec part = { (void *)bytes, size };
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = &control,
-                                  .msg_controllen = CMSG_SPACE(count * sizeof(int)) };
-
-        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-        return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
 /* True if init lives. Its number is its own as long as nobody but us waits for it; a host program that waits for everybody (__WALL) may
  * have given it to another child, which has no memory of ours. */
 static bool hold_init(struct job *job)
@@ -216,8 +197,8 @@ static struct job *begin(struct keeper *keeper)
         if (!job)
                 return NULL;
         job->child.pass = keeper->pass; /* of this keeper, which may be a later one than the draft */
-        if (send_message(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
-                         &job->launches[1], 1) < 0) {
+        if (child_send(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
+                       &job->launches[1], 1) < 0) {
                 job_finish(job, NULL, NULL);
                 return NULL;
         }
@@ -465,7 +446,7 @@ int keeper_launch(struct job *job)
 {
         const char byte = 0;
 
-        return send_message(job->launches[0], &byte, 1, job->stdio.fds, 3);
+        return (int)child_send(job->launches[0], &byte, 1, job->stdio.fds, 3);
 }
 
 static void share_plan(struct child_plan *plan, const struct resources *resources, const struct steps *steps,

@@ -78,27 +78,43 @@ abatis_sandbox *open_box(int spares, const char *key, const char *value)
         return box;
 }
 
+static int keep_result(abatis_result *result)
+{
+        size_t length;
+        int code = abatis_result_signal(result) ? -abatis_result_signal(result)
+                                                : abatis_result_exit_code(result);
+
+        snprintf(text, sizeof(text), "%s", abatis_result_stdout(result, &length));
+        abatis_result_free(result);
+        return code;
+}
+
 int run(abatis_sandbox *box, const char *script)
 {
         const char *const argv[] = { "/bin/sh", "-c", script, NULL };
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_result *result;
         abatis_error err;
-        size_t length;
-        int code;
 
         options.argv = argv;
         options.cwd = workspace;
         options.capture = ABATIS_CAPTURE_MERGED;
         options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
-        if (abatis_run(box, &options, &result, &err) < 0) {
-                snprintf(text, sizeof(text), "%s", err.message);
-                return -1000;
-        }
-        snprintf(text, sizeof(text), "%s", abatis_result_stdout(result, &length));
-        code = abatis_result_signal(result) ? -abatis_result_signal(result) : abatis_result_exit_code(result);
-        abatis_result_free(result);
-        return code;
+        if (abatis_run(box, &options, &result, &err) >= 0)
+                return keep_result(result);
+        snprintf(text, sizeof(text), "%s", err.message);
+        return -1000;
+}
+
+int finish_job(abatis_job *job)
+{
+        abatis_result *result;
+        abatis_error err;
+
+        if (abatis_job_finish(job, &result, &err) >= 0)
+                return keep_result(result);
+        snprintf(text, sizeof(text), "%s", err.message);
+        return -1000;
 }
 
 static pid_t parent_of(const char *pid, char comm[64])

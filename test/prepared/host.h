@@ -20,6 +20,8 @@ abatis_sandbox *open_box(int spares, const char *key, const char *value);
 /* Runs a script and returns its exit code, or -SIGNAL, or -1000 if there was an error. What it printed comes into `text`. */
 int run(abatis_sandbox *box, const char *script);
 extern char text[65536];
+/* What run() does at a job's end. */
+int finish_job(abatis_job *job);
 
 /* Processes of this one's tree that are of keepers: those that wait and, until their exec, those that are begun. */
 int keepers(pid_t of, pid_t *pids, int most);

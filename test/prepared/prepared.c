@@ -98,22 +98,13 @@ static abatis_job *start(abatis_sandbox *box, const char *script, int input)
 static int finish(abatis_job *job)
 {
         struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };
-        abatis_result *result;
         abatis_error err;
-        int done = 0, code;
-        size_t length;
+        int done = 0;
 
         while (!done && poll(&wait, 1, 20000) > 0 && abatis_job_advance(job, &done, &err) >= 0)
                 ;
         expect(done, "it did not end");
-        if (abatis_job_finish(job, &result, &err) < 0) {
-                snprintf(text, sizeof(text), "%s", err.message);
-                return -1000;
-        }
-        snprintf(text, sizeof(text), "%s", abatis_result_stdout(result, &length));
-        code = abatis_result_signal(result) ? -abatis_result_signal(result) : abatis_result_exit_code(result);
-        abatis_result_free(result);
-        return code;
+        return finish_job(job);
 }
 
 static void test_side_by_side(void)
