@@ -68,7 +68,22 @@ static bool fits(const struct pattern *pattern, size_t at, size_t left)
         return true;
 }
 
-bool environment_is_secret(const char *name, size_t length)
+/* By a text's first letter, which letters come second: most places of a name are done with at that. */
+struct seconds {
+        uint32_t of[32]; /* bits */
+};
+
+static struct seconds find_seconds(void)
+{
+        struct seconds seconds = { 0 };
+
+        for (size_t i = 0; i < 32; i++)
+                for (const struct pattern *pattern = filtered[i]; pattern && pattern->position; pattern++)
+                        seconds.of[i] |= 1u << LETTER(pattern->text[1]);
+        return seconds;
+}
+
+static bool is_secret(const struct seconds *seconds, const char *name, size_t length)
 {
         char upper[256];
 
@@ -77,16 +92,25 @@ bool environment_is_secret(const char *name, size_t length)
                 return true;
         for (size_t i = 0; i < length; i++)
                 upper[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
-        for (size_t at = 0; at < length; at++) {
+        for (size_t at = 0; at + 1 < length; at++) {
                 const struct pattern *pattern = filtered[LETTER(upper[at])];
 
-                for (; pattern && pattern->position; pattern++)
-                        /* NOLINTNEXTLINE(clang-analyzer-core.*): all of the name was filled */
-                        if (fits(pattern, at, length - at) && upper[at + 1] == pattern->text[1] &&
+                /* NOLINTNEXTLINE(clang-analyzer-core.*): all of the name was filled */
+                if (!(seconds->of[LETTER(upper[at])] >> LETTER(upper[at + 1]) & 1))
+                        continue;
+                for (; pattern->position; pattern++)
+                        if (fits(pattern, at, length - at) &&
                             !memcmp(upper + at, pattern->text, pattern->length))
                                 return true;
         }
         return false;
+}
+
+bool environment_is_secret(const char *name, size_t length)
+{
+        const struct seconds seconds = find_seconds();
+
+        return is_secret(&seconds, name, length);
 }
 
 /* The user's word on a variable: NAME passes it, NAME=VALUE replaces it. NULL when there is none. */
@@ -170,7 +194,7 @@ static bool is_plainly_named(const abatis_policy *policy, const char *name, size
         return false;
 }
 
-static bool is_passed(const abatis_policy *policy, const char *entry)
+static bool is_passed(const abatis_policy *policy, const struct seconds *seconds, const char *entry)
 {
         size_t length = strcspn(entry, "=");
         const char *request = find_request(policy, entry, length);
@@ -181,13 +205,13 @@ static bool is_passed(const abatis_policy *policy, const char *entry)
                 return !request[length];
         if (policy->passes_named_only && !is_plainly_named(policy, entry, length))
                 return false;
-        return entry[length] && !environment_is_secret(entry, length) &&
-               !has_password_in_url(entry + length) && !is_hidden_tmp(policy, entry);
+        return entry[length] && !is_secret(seconds, entry, length) && !has_password_in_url(entry + length) &&
+               !is_hidden_tmp(policy, entry);
 }
 
 /* A value that was kept from the command is a secret if its name or the policy says so; of the others, which were not
  * asked for, whatever may be one: words and paths that everybody knows would make the log unreadable. */
-static bool is_kept_secret(const abatis_policy *policy, const char *entry)
+static bool is_kept_secret(const abatis_policy *policy, const struct seconds *seconds, const char *entry)
 {
         enum { LONG_ENOUGH = 8 };
         size_t length = strcspn(entry, "=");
@@ -195,13 +219,14 @@ static bool is_kept_secret(const abatis_policy *policy, const char *entry)
 
         if (!entry[length])
                 return false;
-        return environment_is_secret(entry, length) || is_denied(policy, entry, length) ||
+        return is_secret(seconds, entry, length) || is_denied(policy, entry, length) ||
                has_password_in_url(value) || (strlen(value) >= LONG_ENOUGH && *value != '/');
 }
 
 int environment_secrets(const abatis_policy *policy, const char *const *envp, const char ***out,
                         abatis_error *err)
 {
+        const struct seconds seconds = find_seconds();
         size_t count = 0, kept = 0;
         const char **list;
 
@@ -211,7 +236,7 @@ int environment_secrets(const abatis_policy *policy, const char *const *envp, co
         if (!list)
                 return error_memory(err);
         for (size_t i = 0; i < count; i++)
-                if (!is_passed(policy, envp[i]) && is_kept_secret(policy, envp[i]))
+                if (!is_passed(policy, &seconds, envp[i]) && is_kept_secret(policy, &seconds, envp[i]))
                         list[kept++] = strchr(envp[i], '=') + 1;
         *out = list;
         return 0;
@@ -220,6 +245,7 @@ int environment_secrets(const abatis_policy *policy, const char *const *envp, co
 int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
                        abatis_error *err)
 {
+        const struct seconds seconds = find_seconds();
         size_t count = 0, kept = 0;
         const char **list;
 
@@ -229,7 +255,7 @@ int environment_filter(const abatis_policy *policy, const char *const *envp, con
         if (!list)
                 return error_memory(err);
         for (size_t i = 0; i < count; i++)
-                if (is_passed(policy, envp[i]))
+                if (is_passed(policy, &seconds, envp[i]))
                         list[kept++] = envp[i];
         for (size_t i = 0; i < policy->environment.count; i++) {
                 const char *item = policy->environment.items[i];

@@ -48,6 +48,18 @@ static long open_again(long given, const char *path)
         return r < 0 ? r : 0;
 }
 
+/* Before anything is mounted: what lies where the private /tmp will be has no path afterwards. The mounts are the sandbox's
+ * own already, and what is opened here leads through them when they are read-only. */
+long child_take_files(const struct child_job *job)
+{
+        long r = 0;
+
+        for (int i = 0; i < 3 && !r; i++)
+                if (job->files[i])
+                        r = open_again(job->stdio[i], job->files[i]);
+        return r;
+}
+
 static long reopen_stdio(const struct child_job *job)
 {
         long r = 0;
@@ -359,17 +371,12 @@ static long do_step(struct child_job *job, const struct command_step *step)
         long r;
 
         switch (step->op) {
-        case COMMAND_SIGNALS:
-                child_reset_signals();
-                return 0;
         case COMMAND_UMASK:
                 RAW(SYS_umask, job->umask);
                 return 0;
         case COMMAND_SESSION:
                 r = RAW(SYS_setsid);
                 return r < 0 ? r : 0;
-        case COMMAND_IPC:
-                return RAW(SYS_unshare, CLONE_NEWIPC);
         case COMMAND_LIMIT:
                 return set_limit(step);
         case COMMAND_PRIVILEGES:
@@ -431,37 +438,12 @@ static bool depend_on_init(struct child_job *job)
         return r >= 0;
 }
 
-/* Before init changes anything: what lies where the private /tmp will be has no path afterwards. The mounts are the sandbox's own
- * already, and what is opened here leads through them when they are read-only. */
-static bool take_files(struct child_job *job)
-{
-        long r = 0;
-
-        for (int i = 0; i < 3 && !r && job->ground->has_mounts; i++)
-                if (job->files[i])
-                        r = open_again(job->stdio[i], job->files[i]);
-        if (r < 0 && child_claim_report(job)) {
-                job->failed_plan_op = job->ground->plan_op;
-                job->failed_errno = (int)-r;
-        }
-        return r >= 0;
-}
-
-static bool lay_ground(struct child_job *job)
-{
-        const struct child_ground *ground = job->ground;
-        bool is_laid = depend_on_init(job) &&
-                       child_do_init_steps(job, ground->init_steps, ground->init_count) && take_files(job);
-
-        child_set(&job->ground_phase, is_laid ? PHASE_READY : PHASE_FAILED);
-        return is_laid && do_steps(job, ground->command_steps, ground->command_count);
-}
-
 static void run_command(void *argument)
 {
         struct child_job *job = argument;
+        const struct child_ground *ground = job->ground;
 
-        if (lay_ground(job) && child_wait(job, &job->is_planned, WORD_AWAITED, false) == WORD_GIVEN)
+        if (depend_on_init(job) && do_steps(job, ground->command_steps, ground->command_count))
                 do_steps(job, job->plan->command_steps, job->plan->command_count);
         give_up();
 }

@@ -63,6 +63,10 @@ void child_wait_for_init(struct child_job *job)
         /* Nothing depends on it, so it may also just time out. */
         const struct timespec patience = { 0, 1000 * 1000 };
 
+        /* On another processor it begins some ten microseconds from now, and to sleep and be woken takes as long. */
+        for (int tries = 0; tries < 20000; tries++)
+                if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) != PHASE_NEW)
+                        return;
         if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) == PHASE_NEW)
                 RAW(SYS_futex, &job->phase, FUTEX_WAIT, PHASE_NEW, &patience, 0, 0);
 }
@@ -133,7 +137,7 @@ static bool is_alone(struct child_job *job, bool is_init)
 
         if (RAW(SYS_ppoll, &host, 1, &at_once, 0, 0) > 0 && host.revents & POLLIN)
                 return true;
-        return is_init && reap(job);
+        return is_init && job->command && reap(job);
 }
 
 int child_wait(struct child_job *job, int *word, int value, bool is_init)
@@ -365,6 +369,20 @@ static bool start_broker(struct child_job *job)
         return r >= 0 || report(job, &start, r);
 }
 
+/* What needs no plan. The command is started on it afterwards: begun earlier, it would often get the parent's processor, and
+ * wait there until the plan is made. */
+static bool lay_ground(struct child_job *job, const struct init_step *start)
+{
+        const struct child_ground *ground = job->ground;
+        bool is_laid = child_do_init_steps(job, ground->init_steps, ground->init_count);
+        long r = is_laid && ground->has_mounts ? child_take_files(job) : 0;
+
+        if (r < 0)
+                is_laid = report(job, start, r);
+        child_set(&job->ground_phase, is_laid ? PHASE_READY : PHASE_FAILED);
+        return is_laid;
+}
+
 /* The part of the setup that is init's own; likewise. */
 static long set_up(struct child_job *job)
 {
@@ -376,19 +394,17 @@ static long set_up(struct child_job *job)
         if (job->ground->has_scope && signals >= 0)
                 signals = child_broker_scope();
 
-        /* While it lays the ground, here or on another processor, the parent makes the plan. */
-        child_set(&job->phase, PHASE_SETUP);
         if (signals < 0) {
                 report(job, &start, signals);
                 return signals;
         }
-        if (!child_do_init_steps(job, &start, 1))
+        if (!lay_ground(job, &start))
                 return -ECANCELED;
         signals = open_signals(job, &start);
         if (signals < 0)
                 return signals;
         if (child_wait(job, &job->is_planned, WORD_AWAITED, true) == WORD_CANCELLED ||
-            child_wait(job, &job->ground_phase, PHASE_NEW, true) != PHASE_READY ||
+            !child_do_init_steps(job, &start, 1) ||
             !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
         return start_broker(job) ? signals : -ECANCELED;
@@ -397,14 +413,13 @@ static long set_up(struct child_job *job)
 void child_init(void *argument)
 {
         struct child_job *job = argument;
-        const struct {
-                uint64_t handler, flags, restorer, mask;
-        } default_action = { 0, 0, 0, 0 };
         long signals;
 
-        /* All signals are blocked since before the clone. A caller that ignores SIGCHLD would have the kernel reap the
-         * command without telling us. */
-        RAW(SYS_rt_sigaction, SIGCHLD, &default_action, 0, sizeof(uint64_t));
+        /* While we lay the ground, here or on another processor, the parent makes the plan. */
+        child_set(&job->phase, PHASE_SETUP);
+        /* All signals are blocked since before the clone. What the caller ignores, the command does not, nor do we: with
+         * SIGCHLD ignored, the kernel would reap the command without telling us. */
+        child_reset_signals();
         job->umask = (int)RAW(SYS_umask, 0);
         signals = set_up(job);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);

@@ -24,6 +24,7 @@ enum init_op {
         INIT_GRAB,        /* slot: a detached copy of the tree at path; value: mount attributes to add */
         INIT_GRAB_NODE,   /* slot: the same of a device node, if the host has it */
         INIT_GRAB_STAGED, /* slot: the same of path, relative to the stage; value: likewise */
+        INIT_UNSHARE,     /* value: clone flags */
         INIT_START,       /* the command starts its own steps beside init's */
         INIT_READ_ONLY,   /* every mount gets the attributes in value */
         INIT_PLACE,       /* what is in the slot appears at path */
@@ -55,10 +56,8 @@ struct init_step {
 };
 
 enum command_op {
-        COMMAND_SIGNALS, /* no handler, nothing ignored */
-        COMMAND_UMASK,   /* the caller's */
+        COMMAND_UMASK, /* the caller's */
         COMMAND_SESSION,
-        COMMAND_IPC,
         COMMAND_PRIVILEGES, /* value 1: the bounding set too, which root could draw from again */
         COMMAND_TAKE,       /* closes every descriptor and waits for a launch, which comes with 0, 1 and 2 */
         COMMAND_STDIO,      /* before anything is opened that could stand at 0, 1 or 2 */
@@ -90,7 +89,7 @@ struct child_rule {
         const char *const *except; /* owned by the resources, NULL-terminated */
 };
 
-/* What needs no plan: see ground_linux.h. All of it is done by the command. Read-only once init has begun. */
+/* What needs no plan: see ground_linux.h. Init lays it and starts the command, which begins with its own steps. Read-only once init has begun. */
 struct child_ground {
         const struct init_step *init_steps;
         const struct command_step *command_steps;
@@ -195,7 +194,7 @@ struct child_job {
         int begun;      /* by the keeper, if there is one: 1 when it has started init, or a negative errno */
         int is_planned; /* by the parent: enum child_word */
         int phase;      /* of init: enum child_phase */
-        int ground_phase;   /* of the command, which lays the ground: enum child_phase */
+        int ground_phase;   /* of init, which lays the ground: enum child_phase */
         int listener;       /* of the command, once its filter asks the broker: the descriptor */
         bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
         bool has_failed;    /* a step failed; what follows says which */
@@ -242,6 +241,7 @@ void child_init(void *job);
 /* Between the files of the child only. Each returns 0 or a negative errno. */
 long child_mounts_do(struct child_job *job, const struct init_step *step);
 long child_command_start(struct child_job *job);
+long child_take_files(const struct child_job *job);
 long child_terminal_make(struct child_job *job);
 long child_terminal_take(const struct child_job *job);
 /* "/dev/pts/NUMBER", 20 bytes at most. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -317,6 +318,8 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         switch (step->op) {
         case INIT_MAP_IDS:
                 return map_ids(step);
+        case INIT_UNSHARE:
+                return RAW(SYS_unshare, step->value);
         case INIT_PRIVATE:
                 return PASS(SYS_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
         case INIT_MASKS:

@@ -29,15 +29,16 @@ static void command_step(struct ground *ground, enum command_op op, enum plan_op
                 (struct command_step){ .op = op, .plan_op = plan_op, .value = value };
 }
 
+/* Those that init is born in. The others it makes itself: whoever starts it waits no longer than needed. */
 static uint64_t namespace_flags(const abatis_host *host)
 {
         switch (host->namespaces) {
         case NAMESPACES_NONE:
                 return 0;
         case NAMESPACES_USER:
-                return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER;
+                return CLONE_NEWPID | CLONE_NEWUSER;
         case NAMESPACES_ROOT:
-                return CLONE_NEWNS | CLONE_NEWPID;
+                return CLONE_NEWPID;
         }
         return 0;
 }
@@ -79,20 +80,21 @@ void ground_lay_out(struct ground *ground, const abatis_host *host, const struct
 {
         begin(ground, namespace_flags(host), host_has_mounts(host));
         ground->child.has_scope = broker && broker->needs_scope;
+        if (ground->child.has_mounts)
+                init_step(ground, INIT_UNSHARE, NULL, PLAN_NAMESPACES)->value = CLONE_NEWNS;
         part_mounts(ground, host);
         /* First, as the next step looks into it. It becomes read-only with the rest of the world. */
         if (ground->child.has_mounts)
                 init_step(ground, INIT_PROC, "/proc", PLAN_PROC);
         map_ids(ground, host);
         if (ground->child.has_mounts)
-                command_step(ground, COMMAND_IPC, PLAN_PRIVATE_IPC, 0);
-        command_step(ground, COMMAND_SIGNALS, PLAN_SESSION, 0);
+                init_step(ground, INIT_UNSHARE, NULL, PLAN_PRIVATE_IPC)->value = CLONE_NEWIPC;
         part_command(ground, host);
 }
 
 void ground_lay_out_world(struct ground *ground, const abatis_host *host)
 {
-        begin(ground, namespace_flags(host) & ~(uint64_t)CLONE_NEWPID, true);
+        begin(ground, (namespace_flags(host) | CLONE_NEWNS) & ~(uint64_t)CLONE_NEWPID, true);
         part_mounts(ground, host);
         map_ids(ground, host);
 }

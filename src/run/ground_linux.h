@@ -7,7 +7,7 @@
 #include "plan/host.h"
 #include "run/child_linux.h"
 
-enum { GROUND_INIT_MAX = 4, GROUND_COMMAND_MAX = 5 };
+enum { GROUND_INIT_MAX = 5, GROUND_COMMAND_MAX = 3 };
 
 struct ground {
         struct child_ground child;

@@ -308,10 +308,20 @@ static void job_free(struct job *job)
 
 /* A kernel may lack them, a sysctl limit them to none; a security module or a masked /proc lets one have them, and no mounts
  * in them. */
-static bool is_refusal(int error, bool is_of_clone)
+static bool is_refusal(int error)
 {
-        return error == EPERM || error == EACCES ||
-               (is_of_clone && (error == ENOSPC || error == EUSERS || error == ENOSYS || error == EINVAL));
+        return error == EPERM || error == EACCES;
+}
+
+static bool is_refusal_of_clone(int error)
+{
+        return is_refusal(error) || error == ENOSPC || error == EUSERS || error == ENOSYS || error == EINVAL;
+}
+
+static bool is_refusal_of_ground(const struct child_job *child)
+{
+        return is_refusal(child->failed_errno) ||
+               (child->failed_plan_op == PLAN_NAMESPACES && child->failed_errno == ENOSPC);
 }
 
 /* Where the kernel gives no namespaces, the plan will be one without, if there can be one. */
@@ -339,7 +349,7 @@ static void begin_ground(struct job *job)
                 host_probe_quickly(&host);
         ground_lay_out(&job->ground, known ? known : &host, known ? resources->child.broker : NULL);
         r = clone_init(job, NULL);
-        if (r < 0 && !known && is_refusal(job->clone_errno, true))
+        if (r < 0 && !known && is_refusal_of_clone(job->clone_errno))
                 r = begin_without_namespaces(job, &host);
         /* Init has the processor while the caller makes a plan; who has one goes on, and has others to start. */
         if (!r && !known)
@@ -351,11 +361,11 @@ int job_await_ground(const struct job *job)
         struct pollfd end = { job->pidfd, POLLIN, 0 };
 
         if (job->clone_errno || job->pidfd < 0)
-                return is_refusal(job->clone_errno, true) ? job->clone_errno : 0;
+                return is_refusal_of_clone(job->clone_errno) ? job->clone_errno : 0;
         while (child_look_at_ground(&job->child) == PHASE_NEW)
                 if (poll(&end, 1, 0))
                         return 0; /* init was killed */
-        if (child_look_at_ground(&job->child) == PHASE_READY || !is_refusal(job->child.failed_errno, false))
+        if (child_look_at_ground(&job->child) == PHASE_READY || !is_refusal_of_ground(&job->child))
                 return 0;
         return job->child.failed_errno;
 }
