@@ -63,8 +63,8 @@ void child_wait_for_init(struct child_job *job)
         /* Nothing depends on it, so it may also just time out. */
         const struct timespec patience = { 0, 1000 * 1000 };
 
-        /* On another processor it begins some ten microseconds from now, and to sleep and be woken takes as long. */
-        for (int tries = 0; tries < 20000; tries++)
+        /* On another processor it begins some twenty microseconds from now, and to sleep and be woken takes as long. */
+        for (int tries = 0; tries < 40000; tries++)
                 if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) != PHASE_NEW)
                         return;
         if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) == PHASE_NEW)
