@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "policy/policy.h"
 
-/* Where in a name, which is in upper case by then, the text stands. */
+enum { LONGEST_NAME = 256 };
+
+/* Where in a name, in upper or lower case, the text stands. */
 enum position { WHOLE = 1, BEGINNING, END, ANYWHERE };
 
 struct pattern {
@@ -83,24 +85,29 @@ static struct seconds find_seconds(void)
         return seconds;
 }
 
+static bool stands_at(const struct pattern *pattern, const char *place)
+{
+        for (size_t i = 0; i < pattern->length; i++) {
+                char upper = place[i] >= 'a' && place[i] <= 'z' ? (char)(place[i] - 'a' + 'A') : place[i];
+
+                if (upper != pattern->text[i])
+                        return false;
+        }
+        return true;
+}
+
 static bool is_secret(const struct seconds *seconds, const char *name, size_t length)
 {
-        char upper[256];
-
         /* No tool has a name this long; what hides in it is not passed on. */
-        if (length > sizeof(upper))
+        if (length > LONGEST_NAME)
                 return true;
-        for (size_t i = 0; i < length; i++)
-                upper[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
         for (size_t at = 0; at + 1 < length; at++) {
-                const struct pattern *pattern = filtered[LETTER(upper[at])];
+                const struct pattern *pattern = filtered[LETTER(name[at])];
 
-                /* NOLINTNEXTLINE(clang-analyzer-core.*): all of the name was filled */
-                if (!(seconds->of[LETTER(upper[at])] >> LETTER(upper[at + 1]) & 1))
+                if (!(seconds->of[LETTER(name[at])] >> LETTER(name[at + 1]) & 1))
                         continue;
                 for (; pattern->position; pattern++)
-                        if (fits(pattern, at, length - at) &&
-                            !memcmp(upper + at, pattern->text, pattern->length))
+                        if (fits(pattern, at, length - at) && stands_at(pattern, name + at))
                                 return true;
         }
         return false;
