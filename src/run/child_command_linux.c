@@ -275,6 +275,22 @@ static long close_descriptors(const struct child_job *job)
         return child_close_others(kept, 2, 3);
 }
 
+/* Who is told that a launch comes soon stays awake for it: to wake up takes as long as what is left to be done before. The processor is
+ * left to others all the same, should the parent be among them. Nobody is waited for in vain: init ends with the parent, and we with init. */
+static void await_launch(struct child_job *job)
+{
+        int word;
+
+        while ((word = __atomic_load_n(&job->summons, __ATOMIC_ACQUIRE)) != SUMMONS_SENT) {
+                for (int tries = 0; word == SUMMONS_SOON && tries < 400; tries++) {
+                        if (__atomic_load_n(&job->summons, __ATOMIC_ACQUIRE) == SUMMONS_SENT)
+                                return;
+                        RAW(SYS_sched_yield);
+                }
+                RAW(SYS_futex, &job->summons, FUTEX_WAIT, word, 0, 0, 0);
+        }
+}
+
 /* The kernel gives the lowest numbers that are free. What is kept is closed by the exec, and is none of them. */
 static long take_launch(struct child_job *job)
 {
@@ -283,8 +299,10 @@ static long take_launch(struct child_job *job)
         long r = child_close_others(kept, job->plan->broker ? 2 : 1, 0);
         char byte = 0;
 
-        if (r >= 0)
+        if (r >= 0) {
+                await_launch(job);
                 r = child_receive(job->launches, &byte, 1, job->stdio, 3, 0);
+        }
         for (int i = 0; i < 3 && r >= 0; i++)
                 if (job->stdio[i] != i)
                         r = -EBADF;

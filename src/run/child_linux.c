@@ -85,6 +85,11 @@ void child_give_plan(struct child_job *job)
         child_set(&job->is_planned, WORD_GIVEN);
 }
 
+void child_summon(struct child_job *job, enum child_summons word)
+{
+        child_set(&job->summons, word);
+}
+
 void child_cancel(struct child_job *job)
 {
         if (__atomic_load_n(&job->is_planned, __ATOMIC_ACQUIRE) == WORD_AWAITED)

@@ -150,6 +150,8 @@ enum {
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
 /* Of a job that was begun ahead: who has decided about it. */
 enum child_claim { CLAIM_OPEN, CLAIM_STARTS, CLAIM_ENDS };
+/* Likewise: what it is told before its launch. */
+enum child_summons { SUMMONS_NONE, SUMMONS_SOON, SUMMONS_SENT };
 enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 
 /* One launch. Init and the command share the parent's memory and write their reports here. */
@@ -193,6 +195,7 @@ struct child_job {
         /* Futexes. */
         int begun;      /* by the keeper, if there is one: 1 when it has started init, or a negative errno */
         int is_planned; /* by the parent: enum child_word */
+        int summons;    /* by the parent, of a job that was begun ahead: enum child_summons */
         int phase;      /* of init: enum child_phase */
         int ground_phase;   /* of init, which lays the ground: enum child_phase */
         int listener;       /* of the command, once its filter asks the broker: the descriptor */
@@ -230,6 +233,7 @@ extern const size_t child_broker_room_size;
  * wait until the parent sleeps, and the command that init starts is the one to find another processor. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
+void child_summon(struct child_job *job, enum child_summons word);
 /* The ground's phase; if it is still being laid, after 10 ms at most. */
 int child_look_at_ground(const struct child_job *job);
 /* Whether it waits for the plan or runs, it ends. */

@@ -159,6 +159,7 @@ static void discard(const struct keeper *keeper, struct job *job)
 {
         if (keeper->owner == getpid()) {
                 shutdown(job->launches[0], SHUT_RDWR);
+                child_summon(&job->child, SUMMONS_SENT);
                 if (job->pidfd < 0)
                         hold_init(job);
         }
@@ -381,6 +382,9 @@ static struct job *take(struct keeper *keeper)
                 job = next(keeper);
                 if (!job || !has_begun(keeper, job))
                         break;
+                /* Where nothing else runs there is a processor for it, beside ours. */
+                if (!keeper->job_count)
+                        child_summon(&job->child, SUMMONS_SOON);
                 if (can_start(job)) {
                         keeper->failures = 0;
                         if (is_current(keeper))
@@ -445,8 +449,10 @@ void keeper_note_end(struct keeper *keeper)
 int keeper_launch(struct job *job)
 {
         const char byte = 0;
+        int r = (int)child_send(job->launches[0], &byte, 1, job->stdio.fds, 3);
 
-        return (int)child_send(job->launches[0], &byte, 1, job->stdio.fds, 3);
+        child_summon(&job->child, SUMMONS_SENT);
+        return r;
 }
 
 static void share_plan(struct child_plan *plan, const struct resources *resources, const struct steps *steps,
