@@ -29,7 +29,7 @@ static double measure(const struct place *place, const char *program, size_t pai
         struct command commands[2];
         for (int i = 0; i < 2; i++) {
                 const char *const list[] = { words[i][0], words[i][1], words[i][2], words[i][3], NULL };
-                const struct contender contender = { i ? "with the log" : "without", list };
+                const struct contender contender = { .name = i ? "with the log" : "without", .words = list };
                 command_init(&commands[i], place, &contender, payload);
         }
         for (size_t pair = 0; pair < WARM_UP + pairs; pair++)

@@ -21,16 +21,21 @@ struct place {
         char bwrap[PATH_SIZE];  /* empty when it is not on PATH */
 };
 
+enum start { START_SPAWN, START_FORK, START_VFORK };
+
 /* One way to launch a command: these words, with {name} replaced, stand in front of it. */
 struct contender {
         const char *name;
-        const char *const *words; /* none: posix_spawn alone */
+        const char *const *words; /* none: it is started alone */
+        bool has_command;         /* the command is named elsewhere: see trees.sh */
+        enum start start;
 };
 
 /* An expanded command line; the strings live in `text`. */
 struct command {
         const char *words[WORDS_MAX];
         size_t count;
+        enum start start;
         char text[TEXT_SIZE];
         size_t used;
 };
@@ -64,6 +69,9 @@ double spawn_many(const struct command *command, const char *const *environment,
 double quantile(const double *samples, size_t count, double rank);
 double spread_of_halves(const double *samples, size_t count);
 void shuffle(size_t *order, size_t count, uint64_t *state);
+/* For results.json: what a part has measured of somebody, in pairs of a key and a value up to NULL. */
+void figure_write(const struct place *place, const char *part, const char *name, ...)
+        __attribute__((sentinel));
 void bar_at_most(const struct place *place, const char *name, double value, double limit);
 void bar_at_least(const struct place *place, const char *name, double value, double limit);
 

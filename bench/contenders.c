@@ -44,6 +44,8 @@ const struct contender bubblewrap = {
 
 /* Shown for orientation, judged by no bar; one that is not on PATH, or does not work here, is left out. */
 const struct contender extra_contenders[] = {
+        { .name = "fork", .start = START_FORK },
+        { .name = "vfork", .start = START_VFORK },
         { .name = "sh -c", .words = WORDS("sh", "-c") },
         { .name = "abatis run", .words = WORDS("{abatis}", "run", "--") },
         { .name = "abatis run, git workspace",
@@ -61,6 +63,15 @@ const struct contender extra_contenders[] = {
                          "--blacklist={home}/.ssh", "--blacklist={home}/.gnupg", "--blacklist={home}/.aws",
                          "--blacklist={home}/.config/gh", "--blacklist={home}/.netrc", "--net=none",
                          "--ipc-namespace", "--caps.drop=all", "--nonewprivs", "--seccomp", "--") },
+        { .name = "minijail",
+          .words = WORDS("minijail0", "-U", "-m", "-M", "-p", "-r", "-v", "-e", "-l", "-n", "-P", "/", "-k",
+                         "tmpfs,/tmp,tmpfs", "--") },
+        { .name = "crun",
+          .words = WORDS("crun", "--root", "{crun}", "--cgroup-manager=disabled", "run", "--bundle",
+                         "{bundle}", "bench"),
+          .has_command = true },
+        { .name = "codex sandbox", .words = WORDS("codex", "sandbox", "--") },
+        { .name = "srt", .words = WORDS("srt", "--settings", "{srt.json}") },
 };
 const size_t extra_contender_count = COUNT(extra_contenders);
 
@@ -143,6 +154,7 @@ bool command_init(struct command *command, const struct place *place, const stru
 {
         char program[PATH_SIZE];
         command->count = command->used = 0;
+        command->start = contender->start;
         for (size_t i = 0; contender->words != NULL && contender->words[i] != NULL; i++) {
                 const char *word = contender->words[i];
                 if (i == 0 && word[0] != '{') {
@@ -154,7 +166,7 @@ bool command_init(struct command *command, const struct place *place, const stru
                 if (i == 0 && command->words[0][0] == '\0')
                         return false;
         }
-        for (size_t i = 0; payload[i] != NULL; i++)
+        for (size_t i = 0; payload[i] != NULL && !contender->has_command; i++)
                 command_add(command, place, payload[i]);
         return true;
 }

@@ -19,8 +19,8 @@ enum {
 struct row {
         const struct contender *contender;
         struct command command;
-        double *samples; /* owned; of the attempt under way */
-        double *best;    /* owned; of the least noisy attempt so far */
+        double *samples, *cpu;   /* owned; of the attempt under way */
+        double *best, *best_cpu; /* owned; of the least noisy attempt so far */
 };
 
 /* Rows measured against each other; the first is always posix_spawn. */
@@ -50,7 +50,9 @@ static bool group_add(struct group *group, const struct place *place, const stru
                 return false;
         row->contender = contender;
         row->samples = new_samples(group->rounds);
+        row->cpu = new_samples(group->rounds);
         row->best = new_samples(group->rounds);
+        row->best_cpu = new_samples(group->rounds);
         group->count++;
         return true;
 }
@@ -59,7 +61,9 @@ static void group_done(struct group *group)
 {
         for (size_t i = 0; i < group->count; i++) {
                 free(group->rows[i].samples);
+                free(group->rows[i].cpu);
                 free(group->rows[i].best);
+                free(group->rows[i].best_cpu);
         }
 }
 
@@ -76,8 +80,10 @@ static void group_measure(struct group *group)
                         struct row *row = &group->rows[order[i]];
                         struct sample sample;
                         launch_checked(row->contender->name, &row->command, group->environment, &sample);
-                        if (round >= WARM_UP_ROUNDS)
-                                row->samples[round - WARM_UP_ROUNDS] = sample.us;
+                        if (round < WARM_UP_ROUNDS)
+                                continue;
+                        row->samples[round - WARM_UP_ROUNDS] = sample.us;
+                        row->cpu[round - WARM_UP_ROUNDS] = sample.cpu_us;
                 }
         }
 }
@@ -99,8 +105,10 @@ static double group_noise(const struct group *group, double *out_tail, double *o
 
 static void group_keep(struct group *group)
 {
-        for (size_t i = 0; i < group->count; i++)
+        for (size_t i = 0; i < group->count; i++) {
                 memcpy(group->rows[i].best, group->rows[i].samples, group->rounds * sizeof(double));
+                memcpy(group->rows[i].best_cpu, group->rows[i].cpu, group->rounds * sizeof(double));
+        }
 }
 
 /* The attempt is chosen by its noise alone, never by how well anybody did in it. */
@@ -129,13 +137,17 @@ static double best_quantile(const struct group *group, size_t row, double rank)
         return quantile(group->rows[row].best, group->rounds, rank);
 }
 
-static void print_rows(const struct group *group, size_t first)
+static void print_rows(const struct place *place, const char *part, const struct group *group, size_t first)
 {
         for (size_t i = first; i < group->count; i++) {
-                double median = best_quantile(group, i, 0.5);
-                printf("%-28s %10.0f %10.0f %10.0f %10.2f\n", group->rows[i].contender->name, median,
-                       best_quantile(group, i, 0.9), best_quantile(group, i, 0.99),
-                       median / best_quantile(group, 0, 0.5));
+                const char *name = group->rows[i].contender->name;
+                double median = best_quantile(group, i, 0.5), p90 = best_quantile(group, i, 0.9),
+                       p99 = best_quantile(group, i, 0.99),
+                       cpu = quantile(group->rows[i].best_cpu, group->rounds, 0.5),
+                       times = median / best_quantile(group, 0, 0.5);
+                printf("%-28s %10.0f %10.0f %10.0f %10.0f %10.2f\n", name, median, p90, p99, cpu, times);
+                figure_write(place, part, name, "median_us", median, "p90_us", p90, "p99_us", p99, "cpu_us",
+                             cpu, "times_posix_spawn", times, NULL);
         }
 }
 
@@ -175,7 +187,7 @@ static void measure_extras(const struct place *place, const struct group *judged
         fflush(stdout);
         group_measure(&extras);
         group_keep(&extras);
-        print_rows(&extras, 1);
+        print_rows(place, "launch, not judged", &extras, 1);
         group_done(&extras);
 }
 
@@ -212,8 +224,9 @@ int main(int argc, char **argv)
         printf("launching a static `true`%s, %zu rounds\n", is_bare ? " without namespaces" : "",
                group.rounds);
         group_measure_quietly(&group);
-        printf("\n%-28s %10s %10s %10s %10s\n", "microseconds", "median", "p90", "p99", "x spawn");
-        print_rows(&group, 0);
+        printf("\n%-28s %10s %10s %10s %10s %10s\n", "microseconds", "median", "p90", "p99", "cpu",
+               "x spawn");
+        print_rows(&place, is_bare ? "launch without namespaces" : "launch", &group, 0);
         if (!is_bare) {
                 printf("\nfor orientation, not judged\n");
                 measure_extras(&place, &group);

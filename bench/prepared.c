@@ -37,11 +37,14 @@ static double launch(const struct way *way, const struct command *command, const
         return sample.us;
 }
 
-static void print_way(const struct way *way, const struct way *base, size_t rounds)
+static void print_way(const struct place *place, const struct way *way, const struct way *base, size_t rounds)
 {
-        double median = quantile(way->samples, rounds, 0.5);
-        printf("%-36s %8.0f %8.0f %8.0f %8.2f\n", way->name, median, quantile(way->samples, rounds, 0.9),
-               quantile(way->samples, rounds, 0.99), median / quantile(base->samples, rounds, 0.5));
+        double median = quantile(way->samples, rounds, 0.5), p90 = quantile(way->samples, rounds, 0.9),
+               p99 = quantile(way->samples, rounds, 0.99),
+               times = median / quantile(base->samples, rounds, 0.5);
+        printf("%-36s %8.0f %8.0f %8.0f %8.2f\n", way->name, median, p90, p99, times);
+        figure_write(place, "library", way->name, "median_us", median, "p90_us", p90, "p99_us", p99,
+                     "times_posix_spawn", times, NULL);
 }
 
 static void measure_alone(const struct place *place, size_t rounds)
@@ -76,7 +79,7 @@ static void measure_alone(const struct place *place, size_t rounds)
         printf("%zu rounds of a static `true`, %d us apart%15s %8s %8s %8s\n", rounds, PAUSE_US, "median us",
                "p90", "p99", "ratio");
         for (size_t i = 0; i < WAYS; i++)
-                print_way(&ways[i], &ways[0], rounds);
+                print_way(place, &ways[i], &ways[0], rounds);
         double median = quantile(ways[1].samples, rounds, 0.5);
         bar_at_most(place, "a prepared job, median, times posix_spawn",
                     median / quantile(ways[0].samples, rounds, 0.5), 1.25);
@@ -116,8 +119,13 @@ static void measure_widths(const struct place *place)
                "at once", "posix_spawn", "prepared", "ratio");
         for (size_t i = 0; i < WIDTHS; i++) {
                 medians[i] = quantile(inside[i], WIDTH_ROUNDS, 0.5);
-                printf("%-12zu %12.0f %12.0f %8.3f\n", widths[i], quantile(spawned[i], WIDTH_ROUNDS, 0.5),
-                       medians[i], quantile(ratios[i], WIDTH_ROUNDS, 0.5));
+                double spawns = quantile(spawned[i], WIDTH_ROUNDS, 0.5),
+                       ratio = quantile(ratios[i], WIDTH_ROUNDS, 0.5);
+                char name[32];
+                snprintf(name, sizeof name, "%zu at once", widths[i]);
+                printf("%-12zu %12.0f %12.0f %8.3f\n", widths[i], spawns, medians[i], ratio);
+                figure_write(place, "launches a second", name, "posix_spawn", spawns, "prepared", medians[i],
+                             "times_posix_spawn", ratio, NULL);
         }
         bar_at_least(place, "prepared jobs a second, 64 at once, times posix_spawn",
                      quantile(ratios[3], WIDTH_ROUNDS, 0.5), 0.7);

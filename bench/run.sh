@@ -1,7 +1,11 @@
 #!/bin/sh
 # Runs the benchmark and fails when a bar is missed: bench/run.sh [PART] [NUMBER]
 #
-# PART is all (default), launch, prepared, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or audit.
+# What was measured goes to results.json and, of launches, to launch.svg, beside this file. Peers are taken from PATH; srt and codex
+# also from build/peers, where `script/setup.sh peers` puts them.
+#
+# PART is all (default), launch, prepared, mechanisms, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or
+# audit.
 # NUMBER is how many rounds launch, prepared and audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
 set -eu
 umask 022
@@ -21,8 +25,8 @@ stop() {
 }
 
 case $part in
-all | launch | prepared | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
-*) stop "unknown part '$part': all, launch, prepared, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
+all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
+*) stop "unknown part '$part': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
 esac
 case $ABATIS in
 /*) ;;
@@ -30,6 +34,7 @@ case $ABATIS in
 esac
 [ -x "$ABATIS" ] || stop "$ABATIS is missing: run make first, or set ABATIS"
 LIBABATIS=${LIBABATIS:-$(dirname "$ABATIS")/libabatis.a}
+PATH=$PATH:$here/../build/peers/node_modules/.bin
 for tool in "$CC" git make find grep awk bwrap; do
         command -v "$tool" >/dev/null ||
                 stop "$tool is missing (Debian: apt install build-essential git bubblewrap)"
@@ -72,7 +77,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -static -o "$dir/bin/gush" "$here/gush.c"
         $CC $common -static -pthread -o "$dir/bin/notified" "$here/notified.c"
         $CC $common -static -o "$dir/bin/enter" "$here/../test/tree/enter.c"
-        for program in launch overhead memory audit; do
+        for program in launch overhead memory audit mechanisms; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
@@ -88,9 +93,9 @@ common="-O2 -Wall -Wextra -std=gnu11"
 # Read by us, as that uid may not reach it.
 "$@" sh -s -- "$dir" "$part" <"$here/trees.sh"
 
-echo "kernel $(uname -r) $(uname -m), $(getconf _NPROCESSORS_ONLN) cores," \
-        "load $(cut -d' ' -f1-3 /proc/loadavg), uid $("$@" id -u)"
-echo "$("$ABATIS" --version 2>/dev/null | head -n 1) against $(bwrap --version)"
+machine="Linux $(uname -r | cut -d. -f1,2) $(uname -m), $(getconf _NPROCESSORS_ONLN) cores, load $(cut -d' ' -f1-3 /proc/loadavg)"
+machine="$machine; $("$ABATIS" --version 2>/dev/null | head -n 1), $(bwrap --version)"
+echo "$machine, uid $("$@" id -u)"
 if wants launch; then
         echo
         "$@" "$dir/bin/launch" "$dir" "$rounds"
@@ -98,6 +103,11 @@ fi
 if wants prepared; then
         echo
         HOME=$dir/home "$@" "$dir/bin/prepared" "$dir" "$rounds"
+fi
+if wants mechanisms; then
+        echo
+        "$@" "$dir/bin/mechanisms" "$dir"
+        touch "$dir/bars"
 fi
 if wants overhead; then
         echo
@@ -145,4 +155,5 @@ fi
 echo
 echo "load at the end $(cut -d' ' -f1-3 /proc/loadavg)"
 cat "$dir/bars"
+sh "$here/publish.sh" "$dir" "$here" "$machine"
 ! grep -q '^FAIL' "$dir/bars"

@@ -36,15 +36,31 @@ static double timeval_us(struct timeval t)
         return (double)t.tv_sec * 1e6 + (double)t.tv_usec;
 }
 
+/* As a program without posix_spawn does it: with a copy of its page tables, or in its own memory. */
+static pid_t start_by_hand(const struct command *command, const char *const *environment)
+{
+        pid_t pid = command->start == START_FORK ? fork() : vfork();
+        if (pid == 0) {
+                execve(command->words[0], (char *const *)command->words, (char *const *)environment);
+                _exit(127);
+        }
+        if (pid < 0)
+                die("cannot fork: %s", strerror(errno));
+        return pid;
+}
+
 /* Returns the wait status. Nothing but the launch and the wait lies between the two readings of the clock. */
 int launch_once(const struct command *command, const char *const *environment, struct sample *out)
 {
         struct rusage usage;
         pid_t pid;
-        int status;
+        int status, r = 0;
         double start = now_us();
-        int r = posix_spawn(&pid, command->words[0], NULL, NULL, (char *const *)command->words,
-                            (char *const *)environment);
+        if (command->start == START_SPAWN)
+                r = posix_spawn(&pid, command->words[0], NULL, NULL, (char *const *)command->words,
+                                (char *const *)environment);
+        else
+                pid = start_by_hand(command, environment);
         if (r != 0)
                 die("cannot start %s: %s", command->words[0], strerror(r));
         while (wait4(pid, &status, 0, &usage) < 0)
@@ -132,16 +148,38 @@ void shuffle(size_t *order, size_t count, uint64_t *state)
         }
 }
 
-/* run.sh prints the bars together at the end, so they are collected in a file. */
-static void bar_write(const struct place *place, const char *name, double value, const char *relation,
-                      double limit, bool is_met)
+static FILE *open_list(const struct place *place, const char *name, char path[PATH_SIZE + 16])
 {
-        char path[PATH_SIZE + 8];
-        snprintf(path, sizeof path, "%s/bars", place->dir);
+        snprintf(path, PATH_SIZE + 16, "%s/%s", place->dir, name);
         FILE *file = fopen(path, "ae");
         if (file == NULL)
                 die("cannot write %s: %s", path, strerror(errno));
+        return file;
+}
+
+/* run.sh prints the bars together at the end, so they are collected in a file; so are the figures, for publish.sh. */
+static void bar_write(const struct place *place, const char *name, double value, const char *relation,
+                      double limit, bool is_met)
+{
+        char path[PATH_SIZE + 16];
+        FILE *file = open_list(place, "bars", path);
         fprintf(file, "%s  %-52s %9.3f %s %.4g\n", is_met ? "PASS" : "FAIL", name, value, relation, limit);
+        if (fclose(file) != 0)
+                die("cannot write %s: %s", path, strerror(errno));
+}
+
+void figure_write(const struct place *place, const char *part, const char *name, ...)
+{
+        char path[PATH_SIZE + 16];
+        FILE *file = open_list(place, "figures", path);
+        va_list pairs;
+        const char *key;
+        fprintf(file, "%s\t%s", part, name);
+        va_start(pairs, name);
+        while ((key = va_arg(pairs, const char *)) != NULL)
+                fprintf(file, "\t%s=%.4g", key, va_arg(pairs, double));
+        va_end(pairs);
+        fprintf(file, "\n");
         if (fclose(file) != 0)
                 die("cannot write %s: %s", path, strerror(errno));
 }

@@ -27,6 +27,26 @@ echo 'int main(void) { return 0; }' >"$dir/workspace/main.c"
 
 ln -s workspace "$dir/link"
 
+# What peers are told by a file.
+mkdir "$dir/bundle" "$dir/crun"
+cat >"$dir/bundle/config.json" <<EOF
+{ "ociVersion": "1.0.2",
+  "process": { "user": { "uid": $(id -u), "gid": $(id -g) }, "args": [ "$dir/bin/true" ], "cwd": "$dir/workspace",
+               "env": [ "PATH=/usr/bin:/bin" ], "capabilities": {}, "noNewPrivileges": true },
+  "root": { "path": "/", "readonly": true },
+  "mounts": [ { "destination": "/proc", "type": "proc", "source": "proc" },
+              { "destination": "/tmp", "type": "tmpfs", "source": "tmpfs" },
+              { "destination": "$dir/workspace", "type": "bind", "source": "$dir/workspace", "options": [ "bind", "rw" ] } ],
+  "linux": { "uidMappings": [ { "containerID": $(id -u), "hostID": $(id -u), "size": 1 } ],
+             "gidMappings": [ { "containerID": $(id -g), "hostID": $(id -g), "size": 1 } ],
+             "namespaces": [ { "type": "user" }, { "type": "pid" }, { "type": "ipc" }, { "type": "mount" }, { "type": "network" } ] } }
+EOF
+cat >"$dir/srt.json" <<EOF
+{ "network": { "allowedDomains": [], "deniedDomains": [] },
+  "filesystem": { "denyRead": [ "$dir/home/.ssh", "$dir/home/.gnupg", "$dir/home/.aws", "$dir/home/.config/gh", "$dir/home/.netrc" ],
+                  "allowWrite": [ "$dir/workspace" ], "denyWrite": [] } }
+EOF
+
 # Sizes of the repository: a launch and a check need only that it is one, the overhead part 3,000 files.
 case $part in launch | check) per_dir=1 ;; *) per_dir=50 ;; esac
 awk -v dir="$dir/repository" -v per_dir="$per_dir" 'BEGIN {

@@ -1,14 +1,14 @@
 #!/bin/sh
 # setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
 #
-#   script/setup.sh [build|demo|test|browser|bench|lint]...        (default: build)
+#   script/setup.sh [build|demo|test|browser|bench|peers|lint]...        (default: build)
 #
 # Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
 # What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
 # printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
 set -eu
 
-usage="usage: script/setup.sh [build|demo|test|browser|bench|lint]..."
+usage="usage: script/setup.sh [build|demo|test|browser|bench|peers|lint]..."
 
 say() {
         printf 'setup: %s\n' "$*" >&2
@@ -62,6 +62,14 @@ chromium-headless-shell command chromium-headless-shell
 "
 needs_bench="
 bubblewrap       command    bwrap
+"
+# What the benchmark measures abatis against, besides bubblewrap. Some hundred megabytes, so only for who asks.
+needs_peers="
+firejail         command    firejail
+crun             command    crun
+socat            command    socat
+ripgrep          command    rg
+npm              command    npm
 "
 needs_lint="
 git              command    git
@@ -164,7 +172,7 @@ install_missing() {
         fi
 }
 
-needs=
+needs='' wants_peers=''
 for name in "${@:-build}"; do
         case $name in
         build) needs="$needs$needs_build" ;;
@@ -172,6 +180,10 @@ for name in "${@:-build}"; do
         test) needs="$needs$needs_build$needs_test" ;;
         browser) needs="$needs$needs_browser" ;;
         bench) needs="$needs$needs_build$needs_test$needs_bench" ;;
+        peers)
+                needs="$needs$needs_build$needs_test$needs_bench$needs_peers"
+                wants_peers=true
+                ;;
         lint) needs="$needs$needs_build$needs_lint" ;;
         -h | --help)
                 echo "$usage"
@@ -185,8 +197,16 @@ for name in "${@:-build}"; do
 done
 
 missing=$(list_missing "$needs")
-[ -n "$missing" ] || exit 0
-command -v apt-get >/dev/null 2>&1 || give_up "this system has no apt-get to install them with"
-install_missing
-missing=$(list_missing "$needs")
-[ -z "$missing" ] || give_up "apt-get installed their packages without bringing them"
+if [ -n "$missing" ]; then
+        command -v apt-get >/dev/null 2>&1 || give_up "this system has no apt-get to install them with"
+        install_missing
+        missing=$(list_missing "$needs")
+        [ -z "$missing" ] || give_up "apt-get installed their packages without bringing them"
+fi
+
+# Where bench/run.sh looks for them.
+if [ "$wants_peers" ]; then
+        peers=$(dirname "$0")/../build/peers
+        mkdir -p "$peers"
+        npm install --no-audit --no-fund --silent --prefix "$peers" @anthropic-ai/sandbox-runtime @openai/codex
+fi
