@@ -12,6 +12,7 @@ enum {
         WORDS_MAX = 96,    /* words of one expanded command line, its NULL included */
         TEXT_SIZE = 16384, /* characters of one expanded command line */
         ATTEMPTS_MAX = 3,  /* a measurement that is too noisy is repeated this often in all */
+        FILTER_FD = 9,
 };
 
 /* The scratch directory that run.sh lays out: bin/ home/ workspace/ repository/ and the overhead trees. */
@@ -28,6 +29,7 @@ struct contender {
         const char *name;
         const char *const *words; /* none: it is started alone */
         bool has_command;         /* the command is named elsewhere: see trees.sh */
+        bool takes_filter;        /* it is given ours, on FILTER_FD */
         enum start start;
 };
 
@@ -36,6 +38,7 @@ struct command {
         const char *words[WORDS_MAX];
         size_t count;
         enum start start;
+        int filter; /* descriptor to read from the beginning, or -1 */
         char text[TEXT_SIZE];
         size_t used;
 };

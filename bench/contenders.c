@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +14,17 @@
 /*
  * What the `dev` preset means, in bubblewrap's words: the world read-only, the workspace writable, private
  * /tmp, /dev and /proc, the secrets that exist in the home masked, own user, PID and IPC namespaces, no
- * network, no capabilities. A network namespace is bubblewrap's only own way to deny the network. Its /dev is
- * a tmpfs, so /dev/shm is private already. It has no Landlock and is given no seccomp filter: it does less
- * than abatis here.
+ * network, no capabilities, and the same system call filter. A network namespace is bubblewrap's only own way
+ * to deny the network. Its /dev is a tmpfs, so /dev/shm is private already. It has no Landlock: it does less than
+ * abatis here.
  */
 #define BUBBLEWRAP_POLICY                                                                                  \
         "{bwrap}", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", \
                 "{workspace}", "{workspace}", "--tmpfs", "{home}/.ssh", "--tmpfs", "{home}/.gnupg",        \
                 "--tmpfs", "{home}/.aws", "--tmpfs", "{home}/.config/gh", "--ro-bind", "/dev/null",        \
                 "{home}/.netrc", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--new-session",      \
-                "--die-with-parent", "--cap-drop", "ALL", "--unsetenv", "EXAMPLE_API_KEY"
+                "--die-with-parent", "--cap-drop", "ALL", "--unsetenv", "EXAMPLE_API_KEY", "--seccomp",    \
+                "9" /* FILTER_FD */
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -40,6 +42,7 @@ const struct contender run_unlogged = { .name = "abatis run --no-audit",
 const struct contender bubblewrap = {
         .name = "bubblewrap",
         .words = WORDS(BUBBLEWRAP_POLICY, "--unshare-net"),
+        .takes_filter = true,
 };
 
 /* Shown for orientation, judged by no bar; one that is not on PATH, or does not work here, is left out. */
@@ -53,7 +56,7 @@ const struct contender extra_contenders[] = {
         { .name = "abatis run, preset strict",
           .words = WORDS("{abatis}", "run", "--preset", "strict", "--read", "{bin}", "--exec", "{bin}",
                          "--") },
-        { .name = "bubblewrap, network open", .words = WORDS(BUBBLEWRAP_POLICY) },
+        { .name = "bubblewrap, network open", .words = WORDS(BUBBLEWRAP_POLICY), .takes_filter = true },
         { .name = "landrun", .words = WORDS("landrun", "--rox", "/", "--rw", "{workspace}", "--rw", "/tmp") },
         { .name = "nsjail", .words = WORDS("nsjail", "-Mo", "-Q", "-R", "/", "-B", "{workspace}", "--") },
         /* Firejail hides /var/tmp and makes /var unexecutable, but the command lies there. */
@@ -148,6 +151,22 @@ void command_add(struct command *command, const struct place *place, const char 
         command->used++; /* keep the NUL */
 }
 
+/* Once for all launches: who starts one begins to read it anew. */
+static int open_filter(const struct place *place)
+{
+        static bool is_open;
+        char path[PATH_SIZE + 16];
+        if (is_open)
+                return FILTER_FD;
+        snprintf(path, sizeof path, "%s/filter", place->dir);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || dup2(fd, FILTER_FD) < 0)
+                die("cannot open %s", path);
+        close(fd);
+        is_open = true;
+        return FILTER_FD;
+}
+
 /* False when the contender's program is not installed. */
 bool command_init(struct command *command, const struct place *place, const struct contender *contender,
                   const char *const *payload)
@@ -155,6 +174,7 @@ bool command_init(struct command *command, const struct place *place, const stru
         char program[PATH_SIZE];
         command->count = command->used = 0;
         command->start = contender->start;
+        command->filter = contender->takes_filter ? open_filter(place) : -1;
         for (size_t i = 0; contender->words != NULL && contender->words[i] != NULL; i++) {
                 const char *word = contender->words[i];
                 if (i == 0 && word[0] != '{') {

@@ -5,7 +5,7 @@
 # also from build/peers, where `script/setup.sh peers` puts them.
 #
 # PART is all (default), launch, prepared, mechanisms, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or
-# audit.
+# audit; or several of them, with commas.
 # NUMBER is how many rounds launch, prepared and audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
 set -eu
 umask 022
@@ -24,10 +24,12 @@ stop() {
         exit 1
 }
 
-case $part in
-all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
-*) stop "unknown part '$part': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
-esac
+for name in $(echo "$part" | tr , ' '); do
+        case $name in
+        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
+        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
+        esac
+done
 case $ABATIS in
 /*) ;;
 *) ABATIS=$PWD/$ABATIS ;;
@@ -41,7 +43,10 @@ for tool in "$CC" git make find grep awk bwrap; do
 done
 
 wants() { # PART
-        [ "$part" = all ] || [ "$part" = "$1" ]
+        case ,$part, in
+        *,all,* | *,"$1",*) return 0 ;;
+        esac
+        return 1
 }
 
 # Not below /tmp or the caller's TMPDIR: every contender puts an empty directory over /tmp.
@@ -77,6 +82,9 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -static -o "$dir/bin/gush" "$here/gush.c"
         $CC $common -static -pthread -o "$dir/bin/notified" "$here/notified.c"
         $CC $common -static -o "$dir/bin/enter" "$here/../test/tree/enter.c"
+        $CC $common -I"$here/../src" -I"$here/../include" -o "$dir/bin/filter" "$here/filter.c" \
+                "$here/../src/run/filter_linux.c" "$here/../src/base/error.c" "$here/../src/base/text.c" \
+                "$here/../src/base/character.c"
         for program in launch overhead memory audit mechanisms; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
@@ -90,6 +98,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
                 done
         fi
 }
+"$dir/bin/filter" >"$dir/filter"
 # Read by us, as that uid may not reach it.
 "$@" sh -s -- "$dir" "$part" <"$here/trees.sh"
 

@@ -55,6 +55,8 @@ int launch_once(const struct command *command, const char *const *environment, s
         struct rusage usage;
         pid_t pid;
         int status, r = 0;
+        if (command->filter >= 0)
+                lseek(command->filter, 0, SEEK_SET);
         double start = now_us();
         if (command->start == START_SPAWN)
                 r = posix_spawn(&pid, command->words[0], NULL, NULL, (char *const *)command->words,
