@@ -25,26 +25,32 @@ static void store(char *to, __m128i lane)
         _mm_storeu_si128((__m128i *)to, lane);
 }
 
-/* Two words that may overlap cover every size from one word to two. */
-#define COPY_ENDS(type, to, from, size)                                      \
-        do {                                                                 \
-                typedef type __attribute__((aligned(1), may_alias)) word;    \
-                word first = *(const word *)(from);                          \
-                word last = *(const word *)((from) + (size) - sizeof(word)); \
-                *(word *)(to) = first;                                       \
-                *(word *)((to) + (size) - sizeof(word)) = last;              \
-        } while (0)
+/* Words at any address, of memory that somebody else knows as something else. */
+typedef uint64_t __attribute__((aligned(1), may_alias)) word64;
+typedef uint32_t __attribute__((aligned(1), may_alias)) word32;
+typedef uint16_t __attribute__((aligned(1), may_alias)) word16;
 
+/* Two words that may overlap cover every size from one word to two. */
 static void copy_short(char *to, const char *from, size_t size)
 {
-        if (size >= 8)
-                COPY_ENDS(uint64_t, to, from, size);
-        else if (size >= 4)
-                COPY_ENDS(uint32_t, to, from, size);
-        else if (size >= 2)
-                COPY_ENDS(uint16_t, to, from, size);
-        else if (size)
+        if (size >= 8) {
+                word64 first = *(const word64 *)from, last = *(const word64 *)(from + size - 8);
+
+                *(word64 *)to = first;
+                *(word64 *)(to + size - 8) = last;
+        } else if (size >= 4) {
+                word32 first = *(const word32 *)from, last = *(const word32 *)(from + size - 4);
+
+                *(word32 *)to = first;
+                *(word32 *)(to + size - 4) = last;
+        } else if (size >= 2) {
+                word16 first = *(const word16 *)from, last = *(const word16 *)(from + size - 2);
+
+                *(word16 *)to = first;
+                *(word16 *)(to + size - 2) = last;
+        } else if (size) {
                 *to = *from;
+        }
 }
 
 /* From the beginning to the end, so that both may overlap if the target comes first. */
