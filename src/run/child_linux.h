@@ -89,7 +89,8 @@ struct child_rule {
         const char *const *except; /* owned by the resources, NULL-terminated */
 };
 
-/* What needs no plan: see ground_linux.h. Init lays it and starts the command, which begins with its own steps. Read-only once init has begun. */
+/* What needs no plan: see ground_linux.h. Init does its steps, and the command, once there is a plan, begins with its own. Read-only once
+ * init has begun. */
 struct child_ground {
         const struct init_step *init_steps;
         const struct command_step *command_steps;
@@ -229,8 +230,8 @@ void child_keep(void *keeper);
 /* How much memory each thread of a broker wants. */
 extern const size_t child_broker_room_size;
 
-/* For the parent. The first gives the processor to init: where a new process starts beside its parent, it would otherwise
- * wait until the parent sleeps, and the command that init starts is the one to find another processor. */
+/* For the parent. The first gives the processor to init, unless it has another one: where a new process starts beside its parent, it
+ * would otherwise wait until the parent sleeps. */
 void child_wait_for_init(struct child_job *job);
 void child_give_plan(struct child_job *job);
 void child_summon(struct child_job *job, enum child_summons word);
