@@ -223,8 +223,8 @@ ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_option
 /* The same in two parts, for whoever has no sandbox yet: the first begins what every sandbox needs (namespaces, private
  * directories) while the caller still puts the policy together; nothing of the command runs before the second. Until
  * then what the options point to must stay, and copies of all descriptors of the host process are held open. The job
- * has the mounts, ids and umask of the time it was prepared. After a failed launch, as after a change of mind, the job
- * must be finished; there is no result then. */
+ * has the ids and umask of the time it was prepared, and the mounts of a moment between that and its launch. After a
+ * failed launch, as after a change of mind, the job must be finished; there is no result then. */
 ABATIS_API int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err);
 ABATIS_API int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err);
 /* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job; the same from launch to finish. Take

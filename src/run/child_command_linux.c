@@ -48,18 +48,6 @@ static long open_again(long given, const char *path)
         return r < 0 ? r : 0;
 }
 
-/* Before anything is mounted: what lies where the private /tmp will be has no path afterwards. The mounts are the sandbox's
- * own already, and what is opened here leads through them when they are read-only. */
-long child_take_files(const struct child_job *job)
-{
-        long r = 0;
-
-        for (int i = 0; i < 3 && !r; i++)
-                if (job->files[i])
-                        r = open_again(job->stdio[i], job->files[i]);
-        return r;
-}
-
 static long reopen_stdio(const struct child_job *job)
 {
         long r = 0;
@@ -456,12 +444,34 @@ static bool depend_on_init(struct child_job *job)
         return r >= 0;
 }
 
+/* Before init mounts anything. The mounts are the sandbox's own already, and what is opened here leads through them when they are
+ * read-only. */
+static bool take_files(struct child_job *job)
+{
+        bool has_some = false;
+        long r = 0;
+
+        for (int i = 0; i < 3 && !r && job->ground->has_mounts; i++)
+                if (job->files[i]) {
+                        has_some = true;
+                        r = open_again(job->stdio[i], job->files[i]);
+                }
+        if (r < 0 && child_claim_report(job)) {
+                job->failed_plan_op = job->ground->plan_op;
+                job->failed_errno = (int)-r;
+        }
+        if (r >= 0 && has_some)
+                child_set(&job->has_files, 1);
+        return r >= 0;
+}
+
 static void run_command(void *argument)
 {
         struct child_job *job = argument;
         const struct child_ground *ground = job->ground;
 
-        if (depend_on_init(job) && do_steps(job, ground->command_steps, ground->command_count))
+        if (depend_on_init(job) && take_files(job) &&
+            do_steps(job, ground->command_steps, ground->command_count))
                 do_steps(job, job->plan->command_steps, job->plan->command_count);
         give_up();
 }

@@ -376,16 +376,21 @@ static bool start_broker(struct child_job *job)
 
 /* What needs no plan. The command is started on it afterwards: begun earlier, it would often get the parent's processor, and
  * wait there until the plan is made. */
-static bool lay_ground(struct child_job *job, const struct init_step *start)
+static bool lay_ground(struct child_job *job)
 {
         const struct child_ground *ground = job->ground;
         bool is_laid = child_do_init_steps(job, ground->init_steps, ground->init_count);
-        long r = is_laid && ground->has_mounts ? child_take_files(job) : 0;
 
-        if (r < 0)
-                is_laid = report(job, start, r);
         child_set(&job->ground_phase, is_laid ? PHASE_READY : PHASE_FAILED);
         return is_laid;
+}
+
+/* What lies where the private /tmp will be has no path afterwards. The command opens it: a file system that does not answer must not
+ * keep us from our end. */
+static void let_files_be_taken(struct child_job *job)
+{
+        if (job->ground->has_mounts && (job->files[0] || job->files[1] || job->files[2]))
+                child_wait(job, &job->has_files, 0, true);
 }
 
 /* The part of the setup that is init's own; likewise. */
@@ -403,14 +408,16 @@ static long set_up(struct child_job *job)
                 report(job, &start, signals);
                 return signals;
         }
-        if (!lay_ground(job, &start))
+        if (!lay_ground(job))
                 return -ECANCELED;
         signals = open_signals(job, &start);
         if (signals < 0)
                 return signals;
         if (child_wait(job, &job->is_planned, WORD_AWAITED, true) == WORD_CANCELLED ||
-            !child_do_init_steps(job, &start, 1) ||
-            !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
+            !child_do_init_steps(job, &start, 1))
+                return -ECANCELED;
+        let_files_be_taken(job);
+        if (!child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) || !make_terminal(job))
                 return -ECANCELED;
         return start_broker(job) ? signals : -ECANCELED;
 }

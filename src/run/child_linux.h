@@ -199,6 +199,7 @@ struct child_job {
         int summons;    /* by the parent, of a job that was begun ahead: enum child_summons */
         int phase;      /* of init: enum child_phase */
         int ground_phase;   /* of init, which lays the ground: enum child_phase */
+        int has_files;      /* of the command: what was opened outside to be read is opened again */
         int listener;       /* of the command, once its filter asks the broker: the descriptor */
         bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
         bool has_failed;    /* a step failed; what follows says which */
@@ -246,7 +247,6 @@ void child_init(void *job);
 /* Between the files of the child only. Each returns 0 or a negative errno. */
 long child_mounts_do(struct child_job *job, const struct init_step *step);
 long child_command_start(struct child_job *job);
-long child_take_files(const struct child_job *job);
 long child_terminal_make(struct child_job *job);
 long child_terminal_take(const struct child_job *job);
 /* "/dev/pts/NUMBER", 20 bytes at most. */

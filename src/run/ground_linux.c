@@ -29,16 +29,15 @@ static void command_step(struct ground *ground, enum command_op op, enum plan_op
                 (struct command_step){ .op = op, .plan_op = plan_op, .value = value };
 }
 
-/* Those that init is born in. The others it makes itself: whoever starts it waits no longer than needed. */
 static uint64_t namespace_flags(const abatis_host *host)
 {
         switch (host->namespaces) {
         case NAMESPACES_NONE:
                 return 0;
         case NAMESPACES_USER:
-                return CLONE_NEWPID | CLONE_NEWUSER;
+                return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER;
         case NAMESPACES_ROOT:
-                return CLONE_NEWPID;
+                return CLONE_NEWNS | CLONE_NEWPID;
         }
         return 0;
 }
@@ -76,12 +75,8 @@ static void part_command(struct ground *ground, const abatis_host *host)
         command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
 }
 
-void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker)
+static void lay_out(struct ground *ground, const abatis_host *host)
 {
-        begin(ground, namespace_flags(host), host_has_mounts(host));
-        ground->child.has_scope = broker && broker->needs_scope;
-        if (ground->child.has_mounts)
-                init_step(ground, INIT_UNSHARE, NULL, PLAN_NAMESPACES)->value = CLONE_NEWNS;
         part_mounts(ground, host);
         /* First, as the next step looks into it. It becomes read-only with the rest of the world. */
         if (ground->child.has_mounts)
@@ -92,9 +87,25 @@ void ground_lay_out(struct ground *ground, const abatis_host *host, const struct
         part_command(ground, host);
 }
 
+void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker)
+{
+        begin(ground, namespace_flags(host), host_has_mounts(host));
+        ground->child.has_scope = broker && broker->needs_scope;
+        lay_out(ground, host);
+}
+
+/* To copy the mounts takes longer than all else in the clone, which the parent waits for. */
+void ground_lay_out_early(struct ground *ground, const abatis_host *host)
+{
+        begin(ground, namespace_flags(host) & ~(uint64_t)CLONE_NEWNS, host_has_mounts(host));
+        if (ground->child.has_mounts)
+                init_step(ground, INIT_UNSHARE, NULL, PLAN_NAMESPACES)->value = CLONE_NEWNS;
+        lay_out(ground, host);
+}
+
 void ground_lay_out_world(struct ground *ground, const abatis_host *host)
 {
-        begin(ground, (namespace_flags(host) | CLONE_NEWNS) & ~(uint64_t)CLONE_NEWPID, true);
+        begin(ground, namespace_flags(host) & ~(uint64_t)CLONE_NEWPID, true);
         part_mounts(ground, host);
         map_ids(ground, host);
 }
@@ -109,7 +120,7 @@ void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
 
 bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker)
 {
-        return ground->child.namespaces == namespace_flags(host) &&
+        return (ground->child.namespaces | CLONE_NEWNS) == (namespace_flags(host) | CLONE_NEWNS) &&
                ground->child.has_mounts == host_has_mounts(host) &&
                ground->child.has_scope == (broker && broker->needs_scope);
 }

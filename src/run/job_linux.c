@@ -320,8 +320,11 @@ static bool is_refusal_of_clone(int error)
 
 static bool is_refusal_of_ground(const struct child_job *child)
 {
+        bool is_of_namespace =
+                child->failed_plan_op == PLAN_NAMESPACES || child->failed_plan_op == PLAN_PRIVATE_IPC;
+
         return is_refusal(child->failed_errno) ||
-               (child->failed_plan_op == PLAN_NAMESPACES && child->failed_errno == ENOSPC);
+               (is_of_namespace && (child->failed_errno == ENOSPC || child->failed_errno == ENOSYS));
 }
 
 /* Where the kernel gives no namespaces, the plan will be one without, if there can be one. */
@@ -330,7 +333,7 @@ static int begin_without_namespaces(struct job *job, abatis_host *host)
         int refusal = job->clone_errno, r;
 
         host->namespaces = NAMESPACES_NONE;
-        ground_lay_out(&job->ground, host, NULL);
+        ground_lay_out_early(&job->ground, host);
         r = clone_init(job, NULL);
         job->clone_errno = refusal;
         return r;
@@ -345,9 +348,12 @@ static void begin_ground(struct job *job)
         abatis_host host;
         int r;
 
-        if (!known)
+        if (known) {
+                ground_lay_out(&job->ground, known, resources->child.broker);
+        } else {
                 host_probe_quickly(&host);
-        ground_lay_out(&job->ground, known ? known : &host, known ? resources->child.broker : NULL);
+                ground_lay_out_early(&job->ground, &host);
+        }
         r = clone_init(job, NULL);
         if (r < 0 && !known && is_refusal_of_clone(job->clone_errno))
                 r = begin_without_namespaces(job, &host);
@@ -538,8 +544,10 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         job->is_launched = true;
         if (!job->is_ready)
                 child_give_plan(&job->child);
-        /* The children work now, so this costs nobody's time. */
+        /* The children work now, so this costs nobody's time. Nor does the other: whose mounts init copies was prepared long ago. */
         r = job_watch_end(job, err);
+        if (!job->is_ready && job->ground.child.has_mounts && !(job->ground.child.namespaces & CLONE_NEWNS))
+                job_await_ground(job);
         keeper_note_start(context->resources->keeper);
         return r;
 }

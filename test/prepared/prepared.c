@@ -507,6 +507,56 @@ static void test_host_changes(void)
         expect(!system("rmdir ws/sub"), "nothing was written below it");
 }
 
+/* A job that is begun from nothing, and something that is mounted as soon as the start has come back; how often it was seen inside. */
+static int see_later_mounts(abatis_sandbox *box)
+{
+        const char *const argv[] = { "/bin/sh", "-c", "test -e sub/mounted", NULL };
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        int seen = 0;
+
+        options.argv = argv;
+        options.cwd = workspace;
+        for (int i = 0; i < 30; i++) {
+                abatis_job *job;
+                int done = 0;
+
+                if (abatis_job_start(box, &options, &job, NULL) < 0 ||
+                    mount("tmpfs", "ws/sub", "tmpfs", 0, NULL) || mkdir("ws/sub/mounted", 0777))
+                        return -1;
+                while (!done)
+                        if (abatis_job_advance(job, &done, NULL) < 0)
+                                return -1;
+                seen += !finish_job(job);
+                if (umount("ws/sub"))
+                        return -1;
+        }
+        return seen;
+}
+
+static void test_later_mounts(void)
+{
+        int status = -1;
+        pid_t host;
+
+        if (getuid()) /* who may not mount needs no test */
+                return;
+        begin("what_is_mounted_after_the_start_is_not_there");
+        host = fork();
+        if (!host) {
+                bool is_fine = !mount_in_workspace();
+                abatis_sandbox *box = open_box(-1, NULL, NULL);
+
+                is_fine = is_fine && run(box, "test -e sub/mounted") == 0; /* the control */
+                is_fine = is_fine && !unmount_again() && see_later_mounts(box) == 0;
+                abatis_sandbox_free(box);
+                _exit(is_fine ? 0 : 1);
+        }
+        waitpid(host, &status, 0);
+        expect(!status, "it ended with %x", status);
+        expect(!system("rmdir ws/sub"), "nothing was written below it");
+        end();
+}
+
 /* Nobody starts a job: what waits must not keep a file system in use. */
 static void test_idle_keeper(void)
 {
@@ -620,6 +670,7 @@ int main(int argc, char **argv)
         test_limits();
         test_failures();
         test_host_changes();
+        test_later_mounts();
         test_idle_keeper();
         test_stopped();
         test_appears();
