@@ -1,6 +1,7 @@
 """shortage.py: launches for which something is short: one clear error or a command that runs, nothing in between."""
 import os
 import subprocess
+import time
 
 import lib
 
@@ -34,10 +35,22 @@ def limited(identity, limit, flags=(), command=NOTHING):
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def beside(identity):
+def others(identity):
     """Who else of that user is there: they count too."""
-    pids = [pid for pid in os.listdir("/proc") if pid.isdigit()]
-    return lib.describe([int(pid) for pid in pids if lib.owner(pid) == identity.uid])
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and lib.owner(pid) == identity.uid]
+
+
+def beside(identity):
+    return lib.describe(others(identity))
+
+
+def count_others(identity):
+    """Those that earlier tests have killed are waited for by PID 1, which may take its time."""
+    for _ in range(100):
+        if not others(identity):
+            break
+        time.sleep(0.1)
+    return len(others(identity))
 
 
 def is_monotonous(identity, name, answers):
@@ -63,7 +76,8 @@ def test_processes(identity):
     name = f"launch_with_every_number_of_processes_as_{identity.name}"
     # Whoever started the tests has others beside them, and how many changes: then it is few, or as many as there may be.
     is_shared = identity.uid == os.getuid()
-    limits = [f"--nproc={count}:{count}" for count in range(1, 4 if is_shared else 9)]
+    enough = 4 if is_shared else 9 + count_others(identity)
+    limits = [f"--nproc={count}:{count}" for count in range(1, enough)]
     if is_shared:
         limits.append("--core=0:0")
     if identity.uid and lib.wanted(name):
