@@ -28,6 +28,8 @@ int keepers(pid_t of, pid_t *pids, int most);
 /* Waits until there are so many; false when there never are. */
 bool await_keepers(pid_t of, int count);
 bool is_alive(pid_t pid);
+/* changes.c */
+void test_changes_of_the_host(void);
 int open_descriptors(void);
 
 #endif
