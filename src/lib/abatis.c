@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/own.h"
 #include "lib/recording.h"
 #include "lib/result.h"
 #include "run/run.h"
@@ -201,7 +203,9 @@ static int compile(abatis_sandbox *sandbox, abatis_policy *policy, bool is_best_
         sandbox->resources = NULL;
         sandbox->plan = NULL;
         r = backend_compile(policy, &sandbox->host, is_best_effort, &sandbox->plan, err);
-        return r ? r : resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
+        if (!r)
+                r = resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
+        return r ? r : recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
 }
 
 /* What the quick probe takes for granted is asked when the plan is made: a job that was prepared has laid its ground meanwhile,
@@ -239,8 +243,6 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 r = recorder_open(&sandbox->recorder, policy, err);
         if (!r)
                 r = compile_as_it_is(sandbox, policy, options, err);
-        if (!r)
-                r = recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
         /* Who has begun a job himself has one to start. */
         if (!r && !options->prepared && options->spares >= 0)
                 resources_prepare(sandbox->resources, sandbox->plan, policy,
@@ -311,10 +313,12 @@ static int refuse(abatis_job *job, const abatis_error *why, abatis_error *err)
 
 int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
 {
-        const struct job_context context = { .resources = sandbox->resources,
-                                             .plan = sandbox->plan,
-                                             .policy = sandbox->policy,
-                                             .wants_digests = sandbox->recorder.log };
+        const char *const *envp = job->options.envp ? job->options.envp : (const char *const *)environ;
+        OWN_FREE const char **passed = NULL, **secrets = NULL;
+        struct job_context context = { .resources = sandbox->resources,
+                                       .plan = sandbox->plan,
+                                       .policy = sandbox->policy,
+                                       .wants_digests = sandbox->recorder.log };
         abatis_error below;
         int r;
 
@@ -322,10 +326,13 @@ int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *er
                 return error_set(err, ABATIS_E_INVALID, "the job was launched before");
         job->sandbox = sandbox;
         __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
-        r = recording_plan(&job->recording, &sandbox->recorder, sandbox->policy, sandbox->plan->backend,
-                           &job->options, err);
+        r = environment_sort(sandbox->policy, envp, &passed, sandbox->recorder.log ? &secrets : NULL, err);
+        if (!r)
+                r = recording_plan(&job->recording, &sandbox->recorder, sandbox->policy,
+                                   sandbox->plan->backend, &job->options, secrets, err);
         if (r < 0)
                 return r;
+        context.environment = passed;
         r = job_launch(job->job, &context, &below);
         if (r < 0 && !job_is_launched(job->job))
                 return refuse(job, &below, err);

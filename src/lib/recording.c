@@ -76,6 +76,8 @@ int recorder_describe(struct recorder *recorder, const abatis_policy *policy, co
         if (!recorder->log)
                 return 0;
         policy_digest(policy, recorder->policy);
+        free(recorder->enforced);
+        free(recorder->not_enforced);
         recorder->enforced = list_clauses(plan, true);
         recorder->not_enforced = list_clauses(plan, false);
         return recorder->enforced && recorder->not_enforced ? 0 : error_memory(err);
@@ -108,26 +110,19 @@ static bool is_entered(const abatis_policy *policy, const char *cwd)
 
 /* What every record about a command that has not started says of it; *cwd is the caller's to free. *hides_errors: the
  * command line holds a secret, of which an error would tell a part, or in other letters. */
-static int describe(const abatis_policy *policy, const abatis_job_options *options,
-                    struct audit_record *record, char **cwd, const char ***secrets, bool *hides_errors,
-                    abatis_error *err)
+static void describe(const abatis_policy *policy, const abatis_job_options *options,
+                     const char *const *secrets, struct audit_record *record, char **cwd, bool *hides_errors)
 {
-        const char *const *envp = options->envp ? options->envp : (const char *const *)environ;
-        int r = environment_secrets(policy, envp, secrets, err);
-
-        if (r < 0)
-                return r;
         *cwd = options->cwd ? NULL : reach_working_directory();
         record->argv = options->argv;
         record->cwd = options->cwd                       ? options->cwd
                       : *cwd && is_entered(policy, *cwd) ? *cwd
                                                          : policy->workspace;
         record->context = options->context;
-        record->secrets = *secrets;
-        *hides_errors = has_secret(record->cwd, *secrets);
+        record->secrets = secrets;
+        *hides_errors = has_secret(record->cwd, secrets);
         for (size_t i = 0; options->argv[i] && !*hides_errors; i++)
-                *hides_errors = has_secret(options->argv[i], *secrets);
-        return 0;
+                *hides_errors = has_secret(options->argv[i], secrets);
 }
 
 static const char *shown_error(const char *why, bool is_hidden)
@@ -136,7 +131,8 @@ static const char *shown_error(const char *why, bool is_hidden)
 }
 
 int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
-                   const char *backend, const abatis_job_options *options, abatis_error *err)
+                   const char *backend, const abatis_job_options *options, const char *const *secrets,
+                   abatis_error *err)
 {
         struct audit_record record = { .event = AUDIT_PLANNED,
                                        .id = recording->id,
@@ -144,13 +140,12 @@ int recording_plan(struct recording *recording, const struct recorder *recorder,
                                        .backend = backend,
                                        .enforced = recorder->enforced,
                                        .not_enforced = recorder->not_enforced };
-        OWN_FREE const char **secrets = NULL;
         OWN_FREE char *cwd = NULL;
-        int r;
+        int r = 0;
 
         if (!recorder->log)
                 return 0;
-        r = describe(policy, options, &record, &cwd, &secrets, &recording->hides_errors, err);
+        describe(policy, options, secrets, &record, &cwd, &recording->hides_errors);
         for (size_t i = 0; !r && secrets[i]; i++)
                 r = strings_add(&recording->secrets, secrets[i], err);
         if (!r)
@@ -232,17 +227,20 @@ int recorder_refuse(const struct recorder *recorder, const abatis_policy *policy
         struct audit_record record = {
                 .event = AUDIT_REFUSED, .id = id, .policy = recorder->policy, .error = why
         };
-        OWN_FREE const char **secrets = NULL;
+        const char *const *envp = options->envp ? options->envp : (const char *const *)environ;
+        OWN_FREE const char **passed = NULL, **secrets = NULL;
         OWN_FREE char *cwd = NULL;
         bool hides_errors = false;
         int r;
 
         if (!recorder->log)
                 return 0;
-        r = describe(policy, options, &record, &cwd, &secrets, &hides_errors, err);
+        r = environment_sort(policy, envp, &passed, &secrets, err);
+        if (r < 0)
+                return r;
+        describe(policy, options, secrets, &record, &cwd, &hides_errors);
         record.error = shown_error(why, hides_errors);
-        if (!r)
-                r = audit_id_new(id, err);
+        r = audit_id_new(id, err);
         return r ? r : append(recorder, &record, err);
 }
 

@@ -14,7 +14,7 @@ struct recorder {
 
 /* Before the plan is made: what the plan must protect exists then. */
 int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error *err);
-/* The clauses are borrowed. */
+/* The clauses are borrowed. Again for a plan that takes another's place. */
 int recorder_describe(struct recorder *recorder, const abatis_policy *policy, const struct plan *plan,
                       abatis_error *err);
 /* A command that was never planned. */
@@ -29,9 +29,10 @@ struct recording {
         bool hides_errors;      /* they could tell one */
 };
 
-/* The job's options are borrowed. */
+/* All is borrowed; the secrets are those of the environment, which nobody is to read in a log. */
 int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
-                   const char *backend, const abatis_job_options *options, abatis_error *err);
+                   const char *backend, const abatis_job_options *options, const char *const *secrets,
+                   abatis_error *err);
 int recording_start(const struct recording *recording, const struct recorder *recorder, abatis_error *err);
 int recording_refuse(const struct recording *recording, const struct recorder *recorder, const char *why,
                      abatis_error *err);

@@ -230,47 +230,36 @@ static bool is_kept_secret(const abatis_policy *policy, const struct seconds *se
                has_password_in_url(value) || (strlen(value) >= LONG_ENOUGH && *value != '/');
 }
 
-int environment_secrets(const abatis_policy *policy, const char *const *envp, const char ***out,
-                        abatis_error *err)
+int environment_sort(const abatis_policy *policy, const char *const *envp, const char ***passed,
+                     const char ***secrets, abatis_error *err)
 {
         const struct seconds seconds = find_seconds();
-        size_t count = 0, kept = 0;
-        const char **list;
+        size_t count = 0, passed_count = 0, secret_count = 0;
+        const char **lists[2];
 
         while (envp[count])
                 count++;
-        list = calloc(count + 1, sizeof(*list));
-        if (!list)
+        lists[0] = calloc(count + policy->environment.count + 2, sizeof(**lists));
+        lists[1] = secrets ? calloc(count + 1, sizeof(**lists)) : NULL;
+        if (!lists[0] || (secrets && !lists[1])) {
+                free(lists[0]);
+                free(lists[1]);
                 return error_memory(err);
-        for (size_t i = 0; i < count; i++)
-                if (!is_passed(policy, &seconds, envp[i]) && is_kept_secret(policy, &seconds, envp[i]))
-                        list[kept++] = strchr(envp[i], '=') + 1;
-        *out = list;
-        return 0;
-}
-
-int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
-                       abatis_error *err)
-{
-        const struct seconds seconds = find_seconds();
-        size_t count = 0, kept = 0;
-        const char **list;
-
-        while (envp[count])
-                count++;
-        list = calloc(count + policy->environment.count + 2, sizeof(*list));
-        if (!list)
-                return error_memory(err);
+        }
         for (size_t i = 0; i < count; i++)
                 if (is_passed(policy, &seconds, envp[i]))
-                        list[kept++] = envp[i];
+                        lists[0][passed_count++] = envp[i];
+                else if (secrets && is_kept_secret(policy, &seconds, envp[i]))
+                        lists[1][secret_count++] = strchr(envp[i], '=') + 1;
         for (size_t i = 0; i < policy->environment.count; i++) {
                 const char *item = policy->environment.items[i];
 
                 /* A name that was set twice gets the last value. */
                 if (strchr(item, '=') && find_request(policy, item, strcspn(item, "=")) == item)
-                        list[kept++] = item;
+                        lists[0][passed_count++] = item;
         }
-        *out = list;
+        *passed = lists[0];
+        if (secrets)
+                *secrets = lists[1];
         return 0;
 }

@@ -250,13 +250,10 @@ extern const char *const view_root_proc_files[];
 /* True when this user is root and the path is one of them. */
 bool view_hides_from_root(const char *path);
 
-/* environment.c: the environment the command gets: an owned, NULL-terminated list of borrowed strings, with room for one
- * more. */
-int environment_filter(const abatis_policy *policy, const char *const *envp, const char ***out,
-                       abatis_error *err);
-/* The values that it does not get and that nobody else should see: likewise. */
-int environment_secrets(const abatis_policy *policy, const char *const *envp, const char ***out,
-                        abatis_error *err);
+/* environment.c: the environment the command gets, with room for one more, and, unless NULL, the values that it does not get
+ * and that nobody else should see. Owned, NULL-terminated lists of borrowed strings. */
+int environment_sort(const abatis_policy *policy, const char *const *envp, const char ***passed,
+                     const char ***secrets, abatis_error *err);
 bool environment_is_secret(const char *name, size_t length);
 
 /* digest.c: a hash of what the policy allows and asks for, wherever it came from; of a finished one. */

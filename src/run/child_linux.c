@@ -410,6 +410,9 @@ static long set_up(struct child_job *job)
         }
         if (!lay_ground(job))
                 return -ECANCELED;
+        /* All signals are blocked since before the clone. What the caller ignores, the command does not, nor do we: with
+         * SIGCHLD ignored, the kernel would reap the command without telling us. The parent waits for the ground, not for this. */
+        child_reset_signals();
         signals = open_signals(job, &start);
         if (signals < 0)
                 return signals;
@@ -429,9 +432,6 @@ void child_init(void *argument)
 
         /* While we lay the ground, here or on another processor, the parent makes the plan. */
         child_set(&job->phase, PHASE_SETUP);
-        /* All signals are blocked since before the clone. What the caller ignores, the command does not, nor do we: with
-         * SIGCHLD ignored, the kernel would reap the command without telling us. */
-        child_reset_signals();
         job->umask = (int)RAW(SYS_umask, 0);
         signals = set_up(job);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);

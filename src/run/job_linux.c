@@ -151,12 +151,9 @@ static int prepare_command(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
         const abatis_policy *policy = job->context.policy;
-        const char *const *host_envp = options->envp ? options->envp : (const char *const *)environ;
-        OWN_FREE const char **envp = NULL;
-        int r = environment_filter(policy, host_envp, &envp, err);
+        const char **envp = job->context.environment;
+        int r = job->context.resources->child.tmp_rights ? make_own_tmp(job, err) : 0;
 
-        if (!r && job->context.resources->child.tmp_rights)
-                r = make_own_tmp(job, err);
         if (!r && *job->child.own_tmp)
                 point_to_own_tmp(job, envp);
         if (!r)

@@ -32,7 +32,8 @@ struct job_context {
         struct resources *resources;
         const struct plan *plan;
         const abatis_policy *policy;
-        bool wants_digests; /* of the output */
+        const char **environment; /* the command's, with room for one more; borrowed for the launch */
+        bool wants_digests;       /* of the output */
 };
 
 struct job_outcome {
