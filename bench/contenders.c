@@ -39,6 +39,9 @@ const struct contender run_notified = { .name = "a broker that decides nothing",
 /* Nobody else here writes a log; what ours adds has a bar of its own. */
 const struct contender run_unlogged = { .name = "abatis run --no-audit",
                                         .words = WORDS("{abatis}", "run", "--no-audit", "--") };
+const struct contender run_floor = { .name = "rules and a filter, no more",
+                                     .words = WORDS("{bin}/floor"),
+                                     .takes_filter = true };
 const struct contender bubblewrap = {
         .name = "bubblewrap",
         .words = WORDS(BUBBLEWRAP_POLICY, "--unshare-net"),

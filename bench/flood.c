@@ -78,7 +78,7 @@ static long peak_of(pid_t pid)
 static long peak_of_run(const struct place *place, const char *limit, size_t half, double *seconds)
 {
         const char *const words[] = { "{abatis}", "run", "--json", "--max-output", limit, "--", NULL };
-        const struct contender contender = { "abatis run --json", words };
+        const struct contender contender = { .name = "abatis run --json", .words = words };
         static struct command command;
         static char buffer[4096];
         posix_spawn_file_actions_t actions;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -37,17 +38,18 @@ static double launch(const struct way *way, const struct command *command, const
         return sample.us;
 }
 
-static void print_way(const struct place *place, const struct way *way, const struct way *base, size_t rounds)
+static void print_way(const struct place *place, const char *part, const struct way *way,
+                      const struct way *base, size_t rounds)
 {
         double median = quantile(way->samples, rounds, 0.5), p90 = quantile(way->samples, rounds, 0.9),
                p99 = quantile(way->samples, rounds, 0.99),
                times = median / quantile(base->samples, rounds, 0.5);
         printf("%-36s %8.0f %8.0f %8.0f %8.2f\n", way->name, median, p90, p99, times);
-        figure_write(place, "library", way->name, "median_us", median, "p90_us", p90, "p99_us", p99,
+        figure_write(place, part, way->name, "median_us", median, "p90_us", p90, "p99_us", p99,
                      "times_posix_spawn", times, NULL);
 }
 
-static void measure_alone(const struct place *place, size_t rounds)
+static void measure_alone(const struct place *place, size_t rounds, bool is_bare)
 {
         static struct command command;
         const char *const *environment = bench_environment(place);
@@ -79,12 +81,18 @@ static void measure_alone(const struct place *place, size_t rounds)
         printf("%zu rounds of a static `true`, %d us apart%15s %8s %8s %8s\n", rounds, PAUSE_US, "median us",
                "p90", "p99", "ratio");
         for (size_t i = 0; i < WAYS; i++)
-                print_way(place, &ways[i], &ways[0], rounds);
+                print_way(place, is_bare ? "library without namespaces" : "library", &ways[i], &ways[0],
+                          rounds);
         double median = quantile(ways[1].samples, rounds, 0.5);
-        bar_at_most(place, "a prepared job, median, times posix_spawn",
-                    median / quantile(ways[0].samples, rounds, 0.5), 1.25);
-        bar_at_most(place, "a prepared job, p99, times its own median",
-                    quantile(ways[1].samples, rounds, 0.99) / median, 2.5);
+        double times = median / quantile(ways[0].samples, rounds, 0.5);
+        if (is_bare)
+                bar_at_most(place, "a prepared job without namespaces, median, times posix_spawn", times,
+                            2.0);
+        else
+                bar_at_most(place, "a prepared job, median, times posix_spawn", times, 1.25);
+        if (!is_bare)
+                bar_at_most(place, "a prepared job, p99, times its own median",
+                            quantile(ways[1].samples, rounds, 0.99) / median, 2.5);
         for (size_t i = 0; i < WAYS; i++) {
                 abatis_sandbox_free(ways[i].sandbox);
                 free(ways[i].samples);
@@ -138,11 +146,14 @@ int main(int argc, char **argv)
 {
         static struct place place;
         size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : ROUNDS_DEFAULT;
-        if (argc < 2 || rounds < ROUNDS_MIN)
-                die("usage: prepared DIR [ROUNDS], at least %d", ROUNDS_MIN);
+        bool is_bare = argc == 4 && strcmp(argv[3], "bare") == 0;
+        if (argc < 2 || argc > 3 + is_bare || rounds < ROUNDS_MIN)
+                die("usage: prepared DIR [ROUNDS [bare]], at least %d", ROUNDS_MIN);
         place_init(&place, argv[1]);
         raise_descriptor_limit();
-        measure_alone(&place, rounds);
+        measure_alone(&place, rounds, is_bare);
+        if (is_bare)
+                return 0;
         printf("\n");
         measure_widths(&place);
         return 0;

@@ -80,6 +80,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -static -o "$dir/bin/true" "$here/true.c"
         $CC $common -static -o "$dir/bin/bench-hold" "$here/hold.c"
         $CC $common -static -o "$dir/bin/gush" "$here/gush.c"
+        $CC $common -static -o "$dir/bin/floor" "$here/floor.c"
         $CC $common -static -pthread -o "$dir/bin/notified" "$here/notified.c"
         $CC $common -static -o "$dir/bin/enter" "$here/../test/tree/enter.c"
         $CC $common -I"$here/../src" -I"$here/../include" -o "$dir/bin/filter" "$here/filter.c" \
@@ -89,7 +90,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
-        if wants check || wants jobs || wants soak || wants flood || wants prepared; then
+        if wants check || wants jobs || wants soak || wants flood || wants prepared || wants bare; then
                 [ -f "$LIBABATIS" ] || stop "$LIBABATIS is missing: run make first, or set LIBABATIS"
                 for program in check concurrency soak flood prepared; do
                         $CC $common -I"$here/../include" -o "$dir/bin/$program" "$here/$program.c" \
@@ -126,6 +127,8 @@ if wants bare; then
         echo
         uid=$("$@" id -u)
         "$dir/bin/enter" "$uid" none "$dir/bin/launch" "$dir" "$rounds" bare
+        echo
+        HOME=$dir/home "$dir/bin/enter" "$uid" none "$dir/bin/prepared" "$dir" "$rounds" bare
         echo
         "$dir/bin/enter" "$uid" none "$dir/bin/overhead" "$dir" " without namespaces"
 fi

@@ -251,7 +251,13 @@ static int run_with_flags(const struct flags *flags)
         /* What is left may wait for a slow reader; with nothing left, the end of the process does this too. */
         if (r < 0 || flags->has_json || flags->result_fd >= 0)
                 sigprocmask(SIG_SETMASK, &before, NULL);
-        return r < 0 ? fail(&err) : report(flags, result);
+        r = r < 0 ? fail(&err) : report(flags, result);
+        /* Jobs that were begun ahead look like ours, and end a little after us. */
+        if (RUN_PREPARED) {
+                abatis_result_free(result);
+                abatis_sandbox_free(sandbox);
+        }
+        return r;
 }
 
 int cmd_run(char **argv)

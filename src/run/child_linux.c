@@ -393,16 +393,21 @@ static void let_files_be_taken(struct child_job *job)
                 child_wait(job, &job->has_files, 0, true);
 }
 
+/* Where no PID namespace ends the tree, and nobody can look into the command to take the listener. */
+static long do_without_namespaces(struct child_job *job)
+{
+        long r = job->ground->namespaces ? 0 : child_sweep_prepare(job);
+
+        if (!job->ground->namespaces && r >= 0)
+                r = child_broker_prepare(job);
+        return job->ground->has_scope && r >= 0 ? child_broker_scope() : r;
+}
+
 /* The part of the setup that is init's own; likewise. */
 static long set_up(struct child_job *job)
 {
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        long signals = job->ground->namespaces ? 0 : child_sweep_prepare(job);
-
-        if (!job->ground->namespaces && signals >= 0)
-                signals = child_broker_prepare(job);
-        if (job->ground->has_scope && signals >= 0)
-                signals = child_broker_scope();
+        long signals = do_without_namespaces(job);
 
         if (signals < 0) {
                 report(job, &start, signals);
@@ -450,7 +455,9 @@ void child_init_ready(void *argument)
 
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
         child_close_others(kept, 3, 3);
-        r = job->ground->has_scope ? child_broker_scope() : 0;
+        r = do_without_namespaces(job);
+        if (r >= 0 && *job->own_tmp)
+                r = RAW(SYS_mkdirat, AT_FDCWD, job->own_tmp, 0700);
         if (r < 0)
                 report(job, &start, r);
         signals = r < 0 ? r : open_signals(job, &start);

@@ -105,15 +105,20 @@ void ground_lay_out_early(struct ground *ground, const abatis_host *host)
 
 void ground_lay_out_world(struct ground *ground, const abatis_host *host)
 {
-        begin(ground, namespace_flags(host) & ~(uint64_t)CLONE_NEWPID, true);
+        begin(ground, namespace_flags(host) & ~(uint64_t)CLONE_NEWPID, host_has_mounts(host));
         part_mounts(ground, host);
         map_ids(ground, host);
+}
+
+uint64_t ground_namespaces_in_world(const abatis_host *host)
+{
+        return host_has_mounts(host) ? CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC : 0;
 }
 
 void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
                              const struct child_broker *broker)
 {
-        begin(ground, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC, true);
+        begin(ground, ground_namespaces_in_world(host), host_has_mounts(host));
         ground->child.has_scope = broker && broker->needs_scope;
         part_command(ground, host);
 }

@@ -23,6 +23,7 @@ void ground_lay_out_early(struct ground *ground, const abatis_host *host);
 /* The two parts of one for a plan with mounts: what a keeper does once for all jobs of a sandbox, and what is
  * left for each of them. */
 void ground_lay_out_world(struct ground *ground, const abatis_host *host);
+uint64_t ground_namespaces_in_world(const abatis_host *host);
 void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
                              const struct child_broker *broker);
 /* Whether a plan that was made for `host` can stand on it. */

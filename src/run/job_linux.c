@@ -69,15 +69,25 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
 }
 
 /* Its name is nobody's guess, and what is there already is never taken. */
-static int make_directory_in(const char *place, char path[CHILD_TMP_SIZE])
+int job_name_own_tmp(struct job *job, const char *place)
 {
+        char *path = job->child.own_tmp;
         uint64_t number;
 
-        if (getrandom(&number, sizeof(number), 0) == sizeof(number) &&
-            snprintf(path, CHILD_TMP_SIZE, "%s/abatis-%016" PRIx64, place, number) < CHILD_TMP_SIZE &&
-            !mkdir(path, 0700))
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
+            snprintf(path, CHILD_TMP_SIZE, "%s/abatis-%016" PRIx64, place, number) >= CHILD_TMP_SIZE) {
+                *path = '\0';
+                return -1;
+        }
+        snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", path);
+        return 0;
+}
+
+static int make_own_tmp_in(struct job *job, const char *place)
+{
+        if (!job_name_own_tmp(job, place) && !mkdir(job->child.own_tmp, 0700))
                 return 0;
-        *path = '\0';
+        *job->child.own_tmp = '\0';
         return -1;
 }
 
@@ -93,10 +103,10 @@ static int make_own_tmp(struct job *job, abatis_error *err)
 {
         const char *other = getenv("TMPDIR");
 
-        if (make_directory_in("/tmp", job->child.own_tmp) < 0) {
+        if (make_own_tmp_in(job, "/tmp") < 0) {
                 int error = errno;
 
-                if (!other || *other != '/' || make_directory_in(other, job->child.own_tmp) < 0)
+                if (!other || *other != '/' || make_own_tmp_in(job, other) < 0)
                         return error_os(err, error, "cannot make a directory in /tmp");
         }
         /* The plan knows of /tmp, and not what TMPDIR names. */
@@ -104,7 +114,6 @@ static int make_own_tmp(struct job *job, abatis_error *err)
                 return error_set(err, ABATIS_E_UNENFORCEABLE,
                                  "%s cannot be enforced: files in '%s' would be memory of no process",
                                  keys[KEY_MEMORY].name, job->child.own_tmp);
-        snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", job->child.own_tmp);
         return 0;
 }
 
@@ -152,7 +161,8 @@ static int prepare_command(struct job *job, abatis_error *err)
         const abatis_job_options *options = &job->options;
         const abatis_policy *policy = job->context.policy;
         const char **envp = job->context.environment;
-        int r = job->context.resources->child.tmp_rights ? make_own_tmp(job, err) : 0;
+        bool lacks_tmp = job->context.resources->child.tmp_rights && !job->is_ready;
+        int r = lacks_tmp ? make_own_tmp(job, err) : 0;
 
         if (!r && *job->child.own_tmp)
                 point_to_own_tmp(job, envp);
@@ -476,6 +486,7 @@ static int begin_again(struct job *job, abatis_error *err)
         close(job->pidfd);
         job->pidfd = -1;
         job->is_reaped = job->is_ready = false;
+        child_tmp_remove(&job->child);
         for (size_t i = 0; i < sizeof(held) / sizeof(*held); i++)
                 free(held[i]);
         job->arena = job->program = job->cwd = NULL;

@@ -48,6 +48,8 @@ struct job {
  * what the command will have as 0, 1 and 2. */
 struct job *job_new(struct resources *resources);
 int job_make_rooms(struct job *job, abatis_error *err);
+/* The job's own directory, which init makes if it is begun ahead. 0 or -1. */
+int job_name_own_tmp(struct job *job, const char *place);
 char *job_stack(const struct job *job);
 int job_raise_above_stdio(int fd);
 

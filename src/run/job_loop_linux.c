@@ -250,6 +250,9 @@ void job_kill_tree(struct job *job)
         if (!job->ground.child.namespaces)
                 child_cancel(&job->child);
         syscall(SYS_pidfd_send_signal, job->pidfd, job->ground.child.namespaces ? SIGKILL : SIGCHLD, NULL, 0);
+        /* Who has to end the others must not stay stopped, whoever did that. */
+        if (!job->ground.child.namespaces)
+                syscall(SYS_pidfd_send_signal, job->pidfd, SIGCONT, NULL, 0);
 }
 
 int job_fd(const struct job *job)

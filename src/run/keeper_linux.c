@@ -22,6 +22,7 @@
 #include "base/statx.h"
 #include "run/job_linux.h"
 #include "run/self_linux.h"
+#include "run/stamps_linux.h"
 #include "run/syscall_linux.h"
 
 #ifndef P_PIDFD
@@ -60,7 +61,8 @@ struct keeper {
         struct ground ground;
         char *stack;
         int *slots;
-        struct self self; /* this process, when it was started */
+        struct self self;     /* this process, when it was started */
+        struct stamps stamps; /* likewise, where no mounts hold the policy and each job has its rules ahead */
         int pidfd, requests;
         int host_mounts; /* readable, in poll's sense, once a mount of the host's comes or goes */
         /* From the keeper, -1 until it has sent them: readable, likewise, once one of the world's mounts is lost; its root. */
@@ -115,6 +117,11 @@ static void receive_watch(struct keeper *keeper)
         keeper->root = fds[1];
 }
 
+static bool has_mounts(const struct keeper *keeper)
+{
+        return host_has_mounts(keeper->resources->host);
+}
+
 static bool is_current(struct keeper *keeper)
 {
         struct pollfd signs[3];
@@ -128,7 +135,7 @@ static bool is_current(struct keeper *keeper)
         for (size_t i = 0; i < keeper->place_count; i++)
                 if (!is_mounted(keeper, keeper->places[i]))
                         return false;
-        return true;
+        return has_mounts(keeper) || stamps_are_current(&keeper->stamps, keeper->resources);
 }
 
 /* ---- jobs that are begun ahead -------------------------------------------------------------------------- */
@@ -162,6 +169,8 @@ static void discard(const struct keeper *keeper, struct job *job)
                 child_summon(&job->child, SUMMONS_SENT);
                 if (job->pidfd < 0)
                         hold_init(job);
+        } else {
+                *job->child.own_tmp = '\0';
         }
         job_finish(job, NULL, NULL);
 }
@@ -176,7 +185,8 @@ static struct job *draft(struct keeper *keeper)
                 return NULL;
         job->slots = calloc(keeper->job_steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job->launches) < 0 ||
-            job_watch_ahead(job, keeper->has_deadline, NULL) < 0 || job_make_rooms(job, NULL) < 0) {
+            job_watch_ahead(job, keeper->has_deadline, NULL) < 0 || job_make_rooms(job, NULL) < 0 ||
+            (resources->child.tmp_rights && job_name_own_tmp(job, "/tmp") < 0)) {
                 job_finish(job, NULL, NULL);
                 return NULL;
         }
@@ -253,6 +263,7 @@ static void release(struct keeper *keeper)
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);
+        stamps_done(&keeper->stamps);
         free(keeper->stack);
         free(keeper->slots);
         keeper->stack = NULL;
@@ -287,15 +298,16 @@ static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
 
         if (host < 0)
                 return -errno;
-        keeper->child = (struct child_keeper){ .world = { .ground = &keeper->ground.child,
-                                                          .plan = &keeper->world_plan,
-                                                          .slots = keeper->slots },
-                                               .filter = { (unsigned short)keeper->filter.length,
-                                                           keeper->filter.code },
-                                               .job_namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC,
-                                               .host_pidfd = host,
-                                               .host_mounts = host_mounts,
-                                               .requests = requests };
+        keeper->child =
+                (struct child_keeper){ .world = { .ground = &keeper->ground.child,
+                                                  .plan = &keeper->world_plan,
+                                                  .slots = keeper->slots },
+                                       .filter = { (unsigned short)keeper->filter.length,
+                                                   keeper->filter.code },
+                                       .job_namespaces = ground_namespaces_in_world(keeper->resources->host),
+                                       .host_pidfd = host,
+                                       .host_mounts = host_mounts,
+                                       .requests = requests };
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
         pid = raw_clone(&arguments, child_keep, &keeper->child);
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
@@ -342,6 +354,7 @@ static bool start(struct keeper *keeper)
         ground_lay_out_world(&keeper->ground, keeper->resources->host);
         keeper->is_running = true;
         if (requests < 0 || host_mounts < 0 || keeper->host_mounts < 0 || !keeper->stack || !keeper->slots ||
+            (!has_mounts(keeper) && stamps_take(&keeper->stamps, keeper->resources) < 0) ||
             clone_keeper(keeper, requests, host_mounts) < 0)
                 release(keeper);
         return keeper->is_running;

@@ -255,10 +255,11 @@ static const char *stage_options(struct opener *opener)
         return opener_keep(opener, options, "");
 }
 
-/* Rights go to what stands in a directory, and not to what comes there later: a list that was made ahead would be too old. */
+/* Rights go to what stands in a directory, and not to what comes there later: a list that was made ahead would be too old. Where
+ * Landlock holds all by itself, the keeper sees to that. */
 static bool lists_entries(const struct plan *plan)
 {
-        return plan_has(plan, PLAN_LANDLOCK) && plan->avoided.count;
+        return plan_has(plan, PLAN_LANDLOCK) && plan->avoided.count && !plan_has(plan, PLAN_SWEEP);
 }
 
 static void restrict_paths(struct opener *opener)
@@ -489,18 +490,27 @@ static bool is_out_of_tmp(const struct opener *opener, const struct step *step)
         return false;
 }
 
+/* Root's /proc has files that are covered, and what covers them is behind a new root. A filter that asks a broker lets nobody make
+ * rules of Landlock's, which a launch would have to. */
+static bool can_be_staged(const struct plan *plan, const abatis_host *host)
+{
+        const char *stage = NULL;
+
+        return host_has_mounts(host) && plan_has(plan, PLAN_READ_ONLY_WORLD) &&
+               find_stage(&stage, NULL) >= 0 && !strcmp(stage, "/dev/shm") &&
+               !(plan_has(plan, PLAN_NEW_ROOT) && !host->uid) &&
+               !(plan_has(plan, PLAN_BROKER) && lists_entries(plan));
+}
+
 /* The kernel counts processes of a user namespace, which the jobs would share, and other limits of a tree need what is made when it
- * starts. Root's /proc has files that are covered, and what covers them is behind a new root. A filter that asks a broker lets nobody
- * make rules of Landlock's, which a launch would have to. */
+ * starts. */
 bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, const abatis_host *host)
 {
         static const enum plan_op unfit[] = { PLAN_COUNT, PLAN_CGROUP };
         const struct opener opener = { .policy = policy, .plan = plan };
-        const char *stage = NULL;
 
-        if (!host_has_mounts(host) || !plan_has(plan, PLAN_READ_ONLY_WORLD) || find_stage(&stage, NULL) < 0 ||
-            strcmp(stage, "/dev/shm") != 0 || (plan_has(plan, PLAN_NEW_ROOT) && !host->uid) ||
-            (plan_has(plan, PLAN_BROKER) && lists_entries(plan)))
+        if (plan_has(plan, PLAN_SWEEP) ? !plan_has(plan, PLAN_LANDLOCK) || !plan_has(plan, PLAN_BROKER)
+                                       : !can_be_staged(plan, host))
                 return false;
         for (size_t i = 0; i < COUNT(unfit); i++)
                 if (plan_has(plan, unfit[i]))
@@ -509,7 +519,7 @@ bool steps_can_be_parted(const struct plan *plan, const abatis_policy *policy, c
                 const struct step *step = &plan->steps[i];
 
                 if ((step->op == PLAN_LIMIT && step->value == LIMIT_PROCESSES) ||
-                    !is_out_of_tmp(&opener, step))
+                    (host_has_mounts(host) && !is_out_of_tmp(&opener, step)))
                         return false;
         }
         return true;

@@ -47,6 +47,27 @@ static void test_default(void)
         end();
 }
 
+/* Without namespaces: where the last job had its directory, and whether anything is left of it. */
+static void test_nothing_of_the_last_bare(void)
+{
+        abatis_sandbox *box = open_box(1, NULL, NULL);
+        char command[sizeof(text) + 64], *first = command + sizeof("ls -d ") - 1;
+
+        begin("nothing_of_one_job_is_there_for_the_next");
+        expect(await_keepers(getpid(), 2), "nobody waits");
+        expect(run(box, "touch $TMPDIR/left && ls $TMPDIR") == 0 && !strcmp(text, "left\n"),
+               "the control: %s", text);
+        expect(run(box, "touch $TMPDIR/left; setsid sleep 987654 & printf %s $TMPDIR") == 0, "%s", text);
+        snprintf(command, sizeof(command), "ls -d %s", text);
+        expect(access(first, F_OK), "%s is left", first);
+        expect(run(box, command) != 0, "the next one sees: %s", text);
+        expect(run(box, "ls -A $TMPDIR; test -w $TMPDIR && printf %s $TMPDIR") == 0, "%s", text);
+        expect(strcmp(text, first) != 0 && !strncmp(text, "/tmp/abatis-", 12), "the next one has: %s", text);
+        expect(system("pgrep -f '^sleep 987654' >/dev/null"), "a process is left");
+        abatis_sandbox_free(box);
+        end();
+}
+
 /* In /tmp and /dev/shm, but for a workspace that is shown there. */
 #define LIST "{ ls -A /tmp; ls -A /dev/shm; } | grep -v ^abatis-prepared"
 
@@ -128,6 +149,37 @@ static void test_side_by_side(void)
         expect(!strcmp(text, "a\na\n"), "the first has: %s", text);
         close(gate[0]);
         close(gate[1]);
+        abatis_sandbox_free(box);
+        end();
+}
+
+/* The same without namespaces. */
+static void test_side_by_side_bare(void)
+{
+        abatis_sandbox *box = open_box(1, NULL, NULL);
+        abatis_job *job;
+        int gate[2];
+
+        begin("two_jobs_at_once_are_out_of_each_others_reach");
+        expect(!pipe2(gate, O_CLOEXEC), "no pipe");
+        expect(await_keepers(getpid(), 2), "nobody waits");
+        job = start(box,
+                    "echo a >$TMPDIR/a; printf %s $TMPDIR >where; printf %s $$ >who; touch started; read x; "
+                    "cat $TMPDIR/a",
+                    gate[0]);
+        for (int i = 0; i < 400 && access("ws/started", F_OK); i++)
+                usleep(5000);
+        expect(!access("ws/started", F_OK), "the first did not begin");
+        expect(run(box,
+                   "w=$(cat where); test $w != $TMPDIR; echo $?; cat $w/a; ls $w; echo b >$w/a; rm -r $w; "
+                   "kill -9 $(cat who); cat /proc/$(cat who)/environ; true") == 0 &&
+                       !strncmp(text, "0\n", 2) && !strstr(text, "\na\n") && !strstr(text, "TMPDIR="),
+               "the second sees: %s", text);
+        expect(write(gate[1], "\n", 1) == 1, "the gate");
+        expect(finish(job) == 0 && !strcmp(text, "a\n"), "the first has: %s", text);
+        close(gate[0]);
+        close(gate[1]);
+        expect(!system("rm ws/started ws/where ws/who"), "the control");
         abatis_sandbox_free(box);
         end();
 }
@@ -377,7 +429,8 @@ static void test_failures(void)
 
 static void *run_some(void *argument)
 {
-        const char *const argv[] = { "/bin/sh", "-c", "test ! -e /tmp/mine && touch /tmp/mine && exit 9",
+        const char *const argv[] = { "/bin/sh", "-c",
+                                     "t=${TMPDIR:-/tmp}; test ! -e $t/mine && touch $t/mine && exit 9",
                                      NULL };
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         long good = 0;
@@ -483,12 +536,13 @@ static void test_appears(void)
         end();
 }
 
-/* DIRECTORY for the workspace, DIRECTORY for secrets, absolute. */
+/* DIRECTORY for the workspace, DIRECTORY for secrets, absolute; "bare" where there are no namespaces. */
 int main(int argc, char **argv)
 {
         char key[sizeof(secrets) + 8];
+        bool is_bare = argc == 4 && !strcmp(argv[3], "bare");
 
-        if (argc != 3 || chdir(argv[1]) || !getcwd(base, sizeof(base)))
+        if (argc != 3 + is_bare || chdir(argv[1]) || !getcwd(base, sizeof(base)))
                 return 2;
         snprintf(workspace, sizeof(workspace), "%s/ws", base);
         snprintf(secrets, sizeof(secrets), "%s/secrets", argv[2]);
@@ -500,8 +554,8 @@ int main(int argc, char **argv)
                 return 2;
         test_jobs_are_begun_ahead();
         test_default();
-        test_nothing_of_the_last();
-        test_side_by_side();
+        (is_bare ? test_nothing_of_the_last_bare : test_nothing_of_the_last)();
+        (is_bare ? test_side_by_side_bare : test_side_by_side)();
         test_killed();
         test_drafted();
         test_host_dies();

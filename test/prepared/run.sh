@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh: prepared sandboxes: jobs that a keeper has begun ahead, as root and as an ordinary user, with a workspace in a home's place
-# and one in /tmp, which each job has of its own.
+# and one in /tmp, which each job has of its own; and where there are no namespaces.
 #
 # The program abatis-prepared runs every command as a job of such a sandbox: with it test/escape,
 # test/broker, test/connect and much of test/cli must pass, too.
@@ -17,6 +17,7 @@ flags=()
 grep -q -- '-fsanitize=' "$BUILD/build.ninja" && flags=("-fsanitize=address,undefined")
 "${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c changes.c host.c \
         "$BUILD/libabatis.a" -ljansson -lyaml || exit 1
+"${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Werror -static -o "$T/enter" ../tree/enter.c || exit 1
 
 sums() { # NAME COMMAND...: what it printed counts
         "${@:2}" >"$T/log" 2>&1
@@ -34,13 +35,24 @@ as_user() { # COMMAND...
                 ((EUID)) || HOME=$T/$name-root sums "$name" "$T/prepared" "$place/ws-root" "$T/$name-root"
                 HOME=$T/$name-user sums "$name" as_user "$T/prepared" "$place/ws-user" "$T/$name-user"
         done
-        ((EUID)) && passes="user" || passes="root user"
+        mkdir -p "$T/ws-bare" "$T/bare"
+        ((EUID)) && id=$EUID || id=$ORDINARY_UID
+        ((EUID)) || chown "$ORDINARY_UID:$ORDINARY_UID" "$T/ws-bare" "$T/bare"
+        own_directories() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$id" | sort; }
+        before=$(own_directories)
+        HOME=$T/bare sums bare "$T/enter" "$id" none "$T/prepared" "$T/ws-bare" "$T/bare" bare
+        after=$(own_directories)
+        if [ "$before" = "$after" ]; then
+                echo "ok bare_leaves_no_directory_of_a_job"
+        else
+                echo "not ok bare_leaves_no_directory_of_a_job - before: $before, after: $after"
+        fi
+        ((EUID)) && passes="user bare" || passes="root user bare"
         # The sanitizers have seen both in other builds.
         if [ ${#flags[@]} -eq 0 ]; then
                 PASSES=$passes ABATIS=$BUILD/abatis-prepared sums escape ../escape/run.sh
-                for suite in broker connect; do
-                        MODES=user ABATIS=$BUILD/abatis-prepared sums "$suite" "../$suite/run.sh"
-                done
+                MODES="user none" ABATIS=$BUILD/abatis-prepared sums broker ../broker/run.sh
+                MODES=user ABATIS=$BUILD/abatis-prepared sums connect ../connect/run.sh
                 # Those of test/cli that run commands.
                 for script in work behaviour stdio result terminal presets commands limits; do
                         ABATIS=$BUILD/abatis-prepared sums "cli_$script" bash "../cli/$script.sh"
