@@ -363,6 +363,19 @@ test_a_pattern_that_means_nothing_is_refused() {
         bad 125 workspace run --deny-glob '*' "${MARK[@]}"
 }
 
+# Shells pass it on as it is where nothing matches, and a file of that name will never be.
+test_a_pattern_is_not_taken_for_the_name_of_an_absent_file() {
+        local place="$W/[place]"
+        bad 125 --deny-glob run --deny "$W/**/.env" "${MARK[@]}"
+        bad 125 --deny-glob run --deny "$W/later/*.key" "${MARK[@]}"
+        bad 125 'policy file' run --protect "$W/*.lock" "${MARK[@]}"
+        # A name that is there is one.
+        mkdir "$place"
+        echo secret >"$place/a*b"
+        is_refused "$ABATIS" run --deny "$place/a*b" -- cat "$place/a*b"
+        succeeds "$ABATIS" run --deny "$place/later" -- cat "$place/a*b"
+}
+
 test_best_effort_adds_nothing_when_everything_is_enforced() {
         succeeds "$ABATIS" run --json --best-effort -- true
         json_is "$T/out" 'r["not_enforced"] == []'
