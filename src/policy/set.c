@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
-#include "base/reach.h"
 #include "policy/layer.h"
 #include "policy/policy.h"
 
@@ -80,31 +78,11 @@ static int check_opening(const abatis_policy *policy, const struct rule *rule, a
         return 0;
 }
 
-/* Where nothing is, a path with such characters was meant to be one: as a name it would hold nothing. A directory that is there may be
- * called what it likes. */
-static int check_hole(const struct rule *rule, abatis_error *err)
-{
-        OWN_FREE char *path = strdup(rule->path);
-        size_t length = path ? strlen(path) : 0;
-        struct stat status;
-
-        if (!path)
-                return error_memory(err);
-        while (length && reach_stat(path, &status) < 0)
-                path[length = (size_t)(strrchr(path, '/') - path)] = '\0';
-        if (!strpbrk(rule->path + length, "*?["))
-                return 0;
-        return error_set(err, ABATIS_E_INVALID, "'%s' does not exist, and looks like a pattern; %s",
-                         rule->path,
-                         rule->kind == RULE_DENY ? "give it as --deny-glob (filesystem.deny_glob)"
-                                                 : "give it in a policy file");
-}
-
 /* What a rule that was asked for by name must be, beyond being a path. */
 static int check_rule(const abatis_policy *policy, const struct rule *rule, abatis_error *err)
 {
         if (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)
-                return rule->is_asked && rule->facts.kind == PATH_ABSENT ? check_hole(rule, err) : 0;
+                return 0;
         if (rule->facts.kind == PATH_ABSENT)
                 return error_set(err, ABATIS_E_INVALID, "'%s' does not exist", rule->path);
         return check_opening(policy, rule, err);

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "run/child_linux.h"
@@ -192,6 +193,19 @@ static __attribute__((noinline)) long allow_entries(long ruleset, long place, co
         return r ? r : got;
 }
 
+static void take_stamp(struct child_stamp *stamp, long fd, const struct child_rule *rule)
+{
+        struct stat status;
+
+        stamp->is_there = fd >= 0 && !RAW(SYS_fstat, fd, &status);
+        if (!stamp->is_there)
+                return;
+        stamp->device = status.st_dev;
+        stamp->inode = status.st_ino;
+        stamp->changed_s = rule->except ? status.st_ctim.tv_sec : 0;
+        stamp->changed_ns = rule->except ? status.st_ctim.tv_nsec : 0;
+}
+
 /* The descriptor is closed with all others, or by the exec, unless there are a lot. */
 static long add_rule(long ruleset, long fd, const struct child_rule *rule)
 {
@@ -222,14 +236,22 @@ static long make_ruleset(struct child_job *job)
 {
         const struct child_plan *plan = job->plan;
         long ruleset = RAW(SYS_landlock_create_ruleset, &plan->ruleset, plan->ruleset_size, 0), r = 0;
+        struct timespec now;
 
         if (ruleset < 0)
                 return ruleset;
+        if (job->stamps && !RAW(SYS_clock_gettime, CLOCK_REALTIME, &now)) {
+                job->stamped_s = now.tv_sec;
+                job->stamped_ns = now.tv_nsec;
+        }
         for (size_t i = 0; i < plan->rule_count && !r; i++) {
                 const struct child_rule *rule = &plan->rules[i];
+                long fd = rule->is_inside ? -ENOENT : open_rule(job, rule);
 
+                if (job->stamps)
+                        take_stamp(&job->stamps[i], fd, rule);
                 if (!rule->is_inside)
-                        r = add_rule(ruleset, open_rule(job, rule), rule);
+                        r = add_rule(ruleset, fd, rule);
         }
         if (!r && *job->own_tmp) {
                 const struct child_rule rule = { .allowed = plan->tmp_rights, .path = job->own_tmp };

@@ -456,15 +456,19 @@ void child_init_ready(void *argument)
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
         child_close_others(kept, 3, 3);
         r = do_without_namespaces(job);
-        if (r >= 0 && *job->own_tmp)
+        if (r >= 0 && *job->own_tmp) {
                 r = RAW(SYS_mkdirat, AT_FDCWD, job->own_tmp, 0700);
+                job->has_own_tmp = r >= 0;
+        }
         if (r < 0)
                 report(job, &start, r);
         signals = r < 0 ? r : open_signals(job, &start);
         job->phase = PHASE_SETUP;
         if (signals < 0 || !child_do_init_steps(job, job->plan->init_steps, job->plan->init_count) ||
-            !child_do_init_steps(job, &start, 1) || !start_broker(job))
+            !child_do_init_steps(job, &start, 1) || !start_broker(job)) {
+                child_set(&job->phase, PHASE_FAILED);
                 end(job, 0);
+        }
         child_set(&job->phase, PHASE_READY);
         hold(job, signals);
         end(job, 0);

@@ -155,6 +155,13 @@ enum child_claim { CLAIM_OPEN, CLAIM_STARTS, CLAIM_ENDS };
 enum child_summons { SUMMONS_NONE, SUMMONS_SOON, SUMMONS_SENT };
 enum child_phase { PHASE_NEW, PHASE_SETUP, PHASE_READY, PHASE_FAILED };
 
+/* What one of Landlock's rules was made for: written by the command. A time of 0 is none. */
+struct child_stamp {
+        bool is_there;
+        uint64_t device, inode;
+        int64_t changed_s, changed_ns; /* of a directory whose entries got the rights, before it was listed */
+};
+
 /* One launch. Init and the command share the parent's memory and write their reports here. */
 struct child_job {
         const struct child_ground *ground;
@@ -192,6 +199,10 @@ struct child_job {
         int broker_count;
         int names_lock; /* a futex, of the broker's threads: names are changed one after the other */
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
+        bool has_own_tmp;             /* it was made */
+        struct child_stamp
+                *stamps; /* of a job that is begun ahead without mounts: one for each rule; else NULL */
+        int64_t stamped_s, stamped_ns; /* the time when the first of them was taken */
 
         /* Futexes. */
         int begun;      /* by the keeper, if there is one: 1 when it has started init, or a negative errno */

@@ -90,7 +90,7 @@ void child_tmp_remove(const struct child_job *job)
         uint64_t number = 0;
         bool is_changed = true;
 
-        if (!*job->own_tmp)
+        if (!job->has_own_tmp)
                 return;
         /* Something else may stand there by now. */
         RAW(SYS_unlinkat, AT_FDCWD, job->own_tmp, 0);

@@ -85,7 +85,8 @@ int job_name_own_tmp(struct job *job, const char *place)
 
 static int make_own_tmp_in(struct job *job, const char *place)
 {
-        if (!job_name_own_tmp(job, place) && !mkdir(job->child.own_tmp, 0700))
+        job->child.has_own_tmp = !job_name_own_tmp(job, place) && !mkdir(job->child.own_tmp, 0700);
+        if (job->child.has_own_tmp)
                 return 0;
         *job->child.own_tmp = '\0';
         return -1;
@@ -310,6 +311,7 @@ static void job_free(struct job *job)
         stacks_return(job->context.resources ? &job->context.resources->stacks : NULL, job->stacks);
         free(job->slots);
         free(job->child.broker_rooms);
+        free(job->child.stamps);
         free(job);
 }
 
@@ -478,7 +480,8 @@ static int renew_ground(struct job *job, abatis_error *err)
 /* Somebody has killed what was prepared. Nothing of the command has run. */
 static int begin_again(struct job *job, abatis_error *err)
 {
-        void *const held[] = { job->arena, job->program, job->cwd, job->slots, job->child.broker_rooms };
+        void *const held[] = { job->arena,       job->program, job->cwd, job->slots, job->child.broker_rooms,
+                               job->child.stamps };
         int r;
 
         job_kill_tree(job);
@@ -492,6 +495,7 @@ static int begin_again(struct job *job, abatis_error *err)
         job->arena = job->program = job->cwd = NULL;
         job->slots = NULL;
         job->child.broker_rooms = NULL;
+        job->child.stamps = NULL;
         if (!r)
                 r = renew_ground(job, err);
         return r ? r : prepare_command(job, err);

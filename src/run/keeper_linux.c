@@ -61,8 +61,7 @@ struct keeper {
         struct ground ground;
         char *stack;
         int *slots;
-        struct self self;     /* this process, when it was started */
-        struct stamps stamps; /* likewise, where no mounts hold the policy and each job has its rules ahead */
+        struct self self; /* this process, when it was started */
         int pidfd, requests;
         int host_mounts; /* readable, in poll's sense, once a mount of the host's comes or goes */
         /* From the keeper, -1 until it has sent them: readable, likewise, once one of the world's mounts is lost; its root. */
@@ -122,7 +121,7 @@ static bool has_mounts(const struct keeper *keeper)
         return host_has_mounts(keeper->resources->host);
 }
 
-static bool is_current(struct keeper *keeper)
+static bool is_current(struct keeper *keeper, const struct job *job)
 {
         struct pollfd signs[3];
 
@@ -135,27 +134,31 @@ static bool is_current(struct keeper *keeper)
         for (size_t i = 0; i < keeper->place_count; i++)
                 if (!is_mounted(keeper, keeper->places[i]))
                         return false;
-        return has_mounts(keeper) || stamps_are_current(&keeper->stamps, keeper->resources);
+        return has_mounts(keeper) || stamps_are_current(&job->child, keeper->resources);
 }
 
 /* ---- jobs that are begun ahead -------------------------------------------------------------------------- */
 
-/* True if init lives. Its number is its own as long as nobody but us waits for it; a host program that waits for everybody (__WALL) may
+/* True if init lives; if not, errno is EMFILE where that is not known. Its number is its own as long as nobody but us waits for it; a host program that waits for everybody (__WALL) may
  * have given it to another child, which has no memory of ours. */
 static bool hold_init(struct job *job)
 {
         struct pollfd sign = { .events = POLLIN };
 
         job->init = job->child.init;
+        errno = 0;
         sign.fd = job->pidfd = job->init > 0 ? (int)syscall(SYS_pidfd_open, job->init, 0) : -1;
-        if (job->pidfd < 0 || poll(&sign, 1, 0))
+        if (job->pidfd < 0 || poll(&sign, 1, 0)) {
+                errno = errno == ENFILE || errno == ENOMEM ? EMFILE : errno;
                 return false;
+        }
         if (syscall(SYS_kcmp, getpid(), job->init, 1 /* KCMP_VM */, 0, 0) <= 0)
                 return true;
         /* Who is about to end has no memory any more either. */
         if (!poll(&sign, 1, MOST_MS_TO_END)) {
                 close(job->pidfd);
                 job->pidfd = -1;
+                errno = 0;
         }
         return false;
 }
@@ -167,12 +170,25 @@ static void discard(const struct keeper *keeper, struct job *job)
         if (keeper->owner == getpid()) {
                 shutdown(job->launches[0], SHUT_RDWR);
                 child_summon(&job->child, SUMMONS_SENT);
-                if (job->pidfd < 0)
-                        hold_init(job);
+                /* Without a descriptor nobody can wait for it, and it has this memory until its end. */
+                if (job->pidfd < 0 && !hold_init(job) && job->pidfd < 0 && errno == EMFILE)
+                        return;
         } else {
-                *job->child.own_tmp = '\0';
+                job->child.has_own_tmp = false;
         }
         job_finish(job, NULL, NULL);
+}
+
+/* Without mounts: where its directory will be, and what its rules will have been made from. */
+static int prepare_rules(struct job *job)
+{
+        const struct child_plan *plan = &job->context.resources->child;
+        const char *other = access("/tmp", W_OK) < 0 ? getenv("TMPDIR") : NULL;
+
+        job->child.stamps = calloc(plan->rule_count + 1, sizeof(*job->child.stamps));
+        if (!job->child.stamps)
+                return -1;
+        return plan->tmp_rights ? job_name_own_tmp(job, other && *other == '/' ? other : "/tmp") : 0;
 }
 
 /* One that can be begun. What the children will find in it is complete before the keeper hears of it. */
@@ -186,7 +202,7 @@ static struct job *draft(struct keeper *keeper)
         job->slots = calloc(keeper->job_steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job->launches) < 0 ||
             job_watch_ahead(job, keeper->has_deadline, NULL) < 0 || job_make_rooms(job, NULL) < 0 ||
-            (resources->child.tmp_rights && job_name_own_tmp(job, "/tmp") < 0)) {
+            (!has_mounts(keeper) && prepare_rules(job) < 0)) {
                 job_finish(job, NULL, NULL);
                 return NULL;
         }
@@ -232,6 +248,22 @@ static bool has_begun(const struct keeper *keeper, struct job *job)
         return job->child.init > 0;
 }
 
+/* Until init has done its part, with a broker also the command: then the rules are made. Where the world is in the mounts, that need not be
+ * waited for. */
+static bool is_ready(const struct keeper *keeper, struct job *job)
+{
+        const struct timespec patience = { 0, PATIENCE_NS };
+        int *phase = &job->child.phase, now = PHASE_READY;
+
+        for (int tries = 0; !has_mounts(keeper) && tries < PATIENCE_TRIES; tries++) {
+                now = __atomic_load_n(phase, __ATOMIC_ACQUIRE);
+                if (now == PHASE_READY || now == PHASE_FAILED)
+                        break;
+                syscall(SYS_futex, phase, FUTEX_WAIT, now, &patience, NULL, 0);
+        }
+        return now == PHASE_READY;
+}
+
 /* Init ends with its keeper, unless we are first. */
 static bool can_start(struct job *job)
 {
@@ -263,7 +295,6 @@ static void release(struct keeper *keeper)
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);
-        stamps_done(&keeper->stamps);
         free(keeper->stack);
         free(keeper->slots);
         keeper->stack = NULL;
@@ -354,7 +385,6 @@ static bool start(struct keeper *keeper)
         ground_lay_out_world(&keeper->ground, keeper->resources->host);
         keeper->is_running = true;
         if (requests < 0 || host_mounts < 0 || keeper->host_mounts < 0 || !keeper->stack || !keeper->slots ||
-            (!has_mounts(keeper) && stamps_take(&keeper->stamps, keeper->resources) < 0) ||
             clone_keeper(keeper, requests, host_mounts) < 0)
                 release(keeper);
         return keeper->is_running;
@@ -393,14 +423,14 @@ static struct job *take(struct keeper *keeper)
                 return NULL;
         for (int tries = 0; tries < MOST_TRIES; tries++) {
                 job = next(keeper);
-                if (!job || !has_begun(keeper, job))
+                if (!job || !has_begun(keeper, job) || !is_ready(keeper, job))
                         break;
                 /* Where nothing else runs there is a processor for it, beside ours. */
                 if (!keeper->job_count)
                         child_summon(&job->child, SUMMONS_SOON);
                 if (can_start(job)) {
                         keeper->failures = 0;
-                        if (is_current(keeper))
+                        if (is_current(keeper, job))
                                 return job;
                         break;
                 }

@@ -1,89 +1,77 @@
-/* stamps_linux.c: whether Landlock's rules, made ahead, still fit what is there. */
+/* stamps_linux.c: compares what Landlock's rules were made for with what is there now. */
 #define _GNU_SOURCE
 #include "run/stamps_linux.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { TICK_NS = 20 * 1000 * 1000 /* the longest in which a file system tells no two changes apart */ };
+#include "base/own.h"
 
-struct stamp {
-        bool is_known; /* else it never fits */
-        bool is_there;
-        dev_t device;
-        ino_t inode;
-        struct timespec changed; /* of a directory whose entries have the rights; else 0 */
-};
+#define NS_PER_S 1000000000ll
 
-static bool is_older_than_a_tick(const struct timespec *changed)
+/* Two changes that a file system gives the same time: of one that was made shortly before the directory was listed, the next could not be
+ * told. Some know only even seconds. */
+static bool is_settled(const struct child_job *job, const struct child_stamp *stamp)
 {
-        struct timespec now;
-        int64_t age;
+        const int64_t tick = stamp->changed_ns ? 20 * 1000 * 1000 : 3 * NS_PER_S;
 
-        clock_gettime(CLOCK_REALTIME, &now);
-        age = (int64_t)(now.tv_sec - changed->tv_sec) * 1000000000 + now.tv_nsec - changed->tv_nsec;
-        return age > TICK_NS;
+        return (job->stamped_s - stamp->changed_s) * NS_PER_S + job->stamped_ns - stamp->changed_ns > tick;
 }
 
-static struct stamp look(const struct child_rule *rule)
+/* What a server or another process makes of it has times of their clocks, and comes from a cache. */
+static bool has_own_times(int fd)
 {
-        struct stamp stamp = { 0 };
-        struct stat status;
+        static const unsigned
+                foreign[] = { 0x6969 /* nfs */,      0x517b /* smb */,     0xff534d42 /* cifs */,
+                              0xfe534d42 /* smb2 */, 0x01021997 /* 9p */,  0x65735546 /* fuse */,
+                              0x00c36400 /* ceph */, 0x5346414f /* afs */, 0x01161970 /* gfs2 */ };
+        struct statfs status;
 
-        if (lstat(rule->path, &status) < 0) {
-                stamp.is_known = errno == ENOENT || errno == ENOTDIR;
-                return stamp;
-        }
-        stamp.is_known = stamp.is_there = true;
-        stamp.device = status.st_dev;
-        stamp.inode = status.st_ino;
-        if (rule->except)
-                stamp.changed = status.st_ctim;
-        return stamp;
-}
-
-int stamps_take(struct stamps *stamps, const struct resources *resources)
-{
-        size_t count = resources->child.rule_count;
-
-        stamps_done(stamps);
-        stamps->items = calloc(count + 1, sizeof(*stamps->items));
-        if (!stamps->items)
-                return -1;
-        for (size_t i = 0; i < count; i++) {
-                struct stamp *stamp = &stamps->items[i];
-
-                *stamp = look(&resources->rules[i]);
-                /* The next change could have the same time. */
-                if (resources->rules[i].except && stamp->is_there)
-                        stamp->is_known = is_older_than_a_tick(&stamp->changed);
-        }
-        return 0;
-}
-
-static bool is_same(const struct stamp *before, const struct stamp *now)
-{
-        return before->is_known && now->is_known && before->is_there == now->is_there &&
-               before->device == now->device && before->inode == now->inode &&
-               before->changed.tv_sec == now->changed.tv_sec &&
-               before->changed.tv_nsec == now->changed.tv_nsec;
-}
-
-bool stamps_are_current(const struct stamps *stamps, const struct resources *resources)
-{
-        for (size_t i = 0; i < resources->child.rule_count; i++) {
-                const struct stamp now = look(&resources->rules[i]);
-
-                if (!is_same(&stamps->items[i], &now))
+        if (fstatfs(fd, &status) < 0)
+                return false;
+        for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+                if ((unsigned)status.f_type == foreign[i])
                         return false;
-        }
         return true;
 }
 
-void stamps_done(struct stamps *stamps)
+/* In the way that the command opens it. */
+static bool is_same(const struct child_job *job, const struct child_stamp *stamp,
+                    const struct child_rule *rule)
 {
-        free(stamps->items);
-        stamps->items = NULL;
+        const struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+                                      .resolve = RESOLVE_NO_SYMLINKS };
+        OWN_FD int fd = (int)syscall(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof(how));
+        struct stat now;
+
+        if (fd < 0)
+                return !stamp->is_there && (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
+        if (!stamp->is_there || fstat(fd, &now) < 0 || now.st_dev != stamp->device ||
+            now.st_ino != stamp->inode)
+                return false;
+        return !rule->except ||
+               (now.st_ctim.tv_sec == stamp->changed_s && now.st_ctim.tv_nsec == stamp->changed_ns &&
+                is_settled(job, stamp) && has_own_times(fd));
+}
+
+/* Who tidies up in /tmp takes what is old and empty. */
+static bool has_directory(const struct child_job *job)
+{
+        struct stat status;
+
+        return !*job->own_tmp ||
+               (!lstat(job->own_tmp, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid());
+}
+
+bool stamps_are_current(const struct child_job *job, const struct resources *resources)
+{
+        for (size_t i = 0; i < resources->child.rule_count; i++)
+                if (!resources->rules[i].is_inside && !is_same(job, &job->stamps[i], &resources->rules[i]))
+                        return false;
+        return has_directory(job);
 }

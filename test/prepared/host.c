@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,35 @@ int finish_job(abatis_job *job)
                 return keep_result(result);
         snprintf(text, sizeof(text), "%s", err.message);
         return -1000;
+}
+
+abatis_job *start_job(abatis_sandbox *box, const char *script, int input)
+{
+        const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        abatis_job *job = NULL;
+        abatis_error err;
+
+        options.argv = argv;
+        options.cwd = workspace;
+        options.capture = ABATIS_CAPTURE_MERGED;
+        options.stdin_fd = input;
+        options.stdout_fd = options.stderr_fd = -1;
+        if (abatis_job_start(box, &options, &job, &err) < 0)
+                expect(false, "a job did not start: %s", err.message);
+        return job;
+}
+
+int end_job(abatis_job *job)
+{
+        struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };
+        abatis_error err;
+        int done = 0;
+
+        while (!done && poll(&wait, 1, 20000) > 0 && abatis_job_advance(job, &done, &err) >= 0)
+                ;
+        expect(done, "it did not end");
+        return finish_job(job);
 }
 
 static pid_t parent_of(const char *pid, char comm[64])

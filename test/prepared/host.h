@@ -22,14 +22,20 @@ int run(abatis_sandbox *box, const char *script);
 extern char text[65536];
 /* What run() does at a job's end. */
 int finish_job(abatis_job *job);
+/* A script as a job, with this descriptor, or -1, as its input; and its end, which is waited for. */
+abatis_job *start_job(abatis_sandbox *box, const char *script, int input);
+int end_job(abatis_job *job);
 
 /* Processes of this one's tree that are of keepers: those that wait and, until their exec, those that are begun. */
 int keepers(pid_t of, pid_t *pids, int most);
 /* Waits until there are so many; false when there never are. */
 bool await_keepers(pid_t of, int count);
 bool is_alive(pid_t pid);
+int open_descriptors(void);
+
 /* changes.c */
 void test_changes_of_the_host(void);
-int open_descriptors(void);
+/* rules.c */
+void test_rules_made_ahead(void);
 
 #endif

@@ -95,35 +95,6 @@ static void test_nothing_of_the_last(void)
         end();
 }
 
-static abatis_job *start(abatis_sandbox *box, const char *script, int input)
-{
-        const char *const argv[] = { "/bin/sh", "-c", script, NULL };
-        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        abatis_job *job = NULL;
-        abatis_error err;
-
-        options.argv = argv;
-        options.cwd = workspace;
-        options.capture = ABATIS_CAPTURE_MERGED;
-        options.stdin_fd = input;
-        options.stdout_fd = options.stderr_fd = -1;
-        if (abatis_job_start(box, &options, &job, &err) < 0)
-                expect(false, "a job did not start: %s", err.message);
-        return job;
-}
-
-static int finish(abatis_job *job)
-{
-        struct pollfd wait = { abatis_job_fd(job), POLLIN, 0 };
-        abatis_error err;
-        int done = 0;
-
-        while (!done && poll(&wait, 1, 20000) > 0 && abatis_job_advance(job, &done, &err) >= 0)
-                ;
-        expect(done, "it did not end");
-        return finish_job(job);
-}
-
 static void test_side_by_side(void)
 {
         abatis_sandbox *box = open_box(1, NULL, NULL);
@@ -132,10 +103,10 @@ static void test_side_by_side(void)
 
         begin("two_jobs_at_once_are_out_of_each_others_sight");
         expect(!pipe2(gate, O_CLOEXEC), "no pipe");
-        job = start(box,
-                    "echo a >/tmp/a; echo a >/dev/shm/a; ipcmk -M 64 >/dev/null; touch started; read x; "
-                    "cat /tmp/a /dev/shm/a",
-                    gate[0]);
+        job = start_job(box,
+                        "echo a >/tmp/a; echo a >/dev/shm/a; ipcmk -M 64 >/dev/null; touch started; read x; "
+                        "cat /tmp/a /dev/shm/a",
+                        gate[0]);
         for (int i = 0; i < 400 && access("ws/started", F_OK); i++)
                 usleep(5000);
         expect(!access("ws/started", F_OK), "the first did not begin");
@@ -145,7 +116,7 @@ static void test_side_by_side(void)
                        !strcmp(text, "0\nx\n"),
                "the second sees: %s", text);
         expect(write(gate[1], "\n", 1) == 1, "the gate");
-        expect(finish(job) == 0, "the first ended with: %s", text);
+        expect(end_job(job) == 0, "the first ended with: %s", text);
         expect(!strcmp(text, "a\na\n"), "the first has: %s", text);
         close(gate[0]);
         close(gate[1]);
@@ -163,10 +134,11 @@ static void test_side_by_side_bare(void)
         begin("two_jobs_at_once_are_out_of_each_others_reach");
         expect(!pipe2(gate, O_CLOEXEC), "no pipe");
         expect(await_keepers(getpid(), 2), "nobody waits");
-        job = start(box,
-                    "echo a >$TMPDIR/a; printf %s $TMPDIR >where; printf %s $$ >who; touch started; read x; "
-                    "cat $TMPDIR/a",
-                    gate[0]);
+        job = start_job(
+                box,
+                "echo a >$TMPDIR/a; printf %s $TMPDIR >where; printf %s $$ >who; touch started; read x; "
+                "cat $TMPDIR/a",
+                gate[0]);
         for (int i = 0; i < 400 && access("ws/started", F_OK); i++)
                 usleep(5000);
         expect(!access("ws/started", F_OK), "the first did not begin");
@@ -176,7 +148,7 @@ static void test_side_by_side_bare(void)
                        !strncmp(text, "0\n", 2) && !strstr(text, "\na\n") && !strstr(text, "TMPDIR="),
                "the second sees: %s", text);
         expect(write(gate[1], "\n", 1) == 1, "the gate");
-        expect(finish(job) == 0 && !strcmp(text, "a\n"), "the first has: %s", text);
+        expect(end_job(job) == 0 && !strcmp(text, "a\n"), "the first has: %s", text);
         close(gate[0]);
         close(gate[1]);
         expect(!system("rm ws/started ws/where ws/who"), "the control");
@@ -225,8 +197,8 @@ static void test_drafted(void)
         for (int round = 0; round < 3; round++) {
                 expect(await_keepers(getpid(), 2), "they are not there");
                 /* With a file to read it is begun from nothing, and takes no spare. */
-                job = start(box, "cat >/dev/null; echo file", file);
-                expect(job && finish(job) == 0 && !strcmp(text, "file\n"), "%s", text);
+                job = start_job(box, "cat >/dev/null; echo file", file);
+                expect(job && end_job(job) == 0 && !strcmp(text, "file\n"), "%s", text);
                 expect(!system("cd ws/.git && cp config new && mv new config"), "the control");
                 expect(run(box, "echo fine") == 0 && !strcmp(text, "fine\n"), "round %d: %s", round, text);
                 expect(await_keepers(getpid(), 2), "there are %d", keepers(getpid(), NULL, 0));
@@ -262,7 +234,7 @@ static void test_host_dies(void)
                 char script[200];
 
                 snprintf(script, sizeof(script), "setsid %s & %s", marker, marker);
-                start(open_box(2, NULL, NULL), script, -1);
+                start_job(open_box(2, NULL, NULL), script, -1);
                 usleep(200000);
                 if (write(pipes[1], "x", 1) == 1)
                         pause();
@@ -491,10 +463,10 @@ static void test_stopped(void)
         alarm(30);
         /* The spare among them is started, and only its time limit ends it. */
         for (int i = 0; i < 3; i++) {
-                abatis_job *job = start(box, "echo fine", -1);
+                abatis_job *job = start_job(box, "echo fine", -1);
 
                 if (i && job)
-                        expect(finish(job) == 0 && !strcmp(text, "fine\n"), "%s", text);
+                        expect(end_job(job) == 0 && !strcmp(text, "fine\n"), "%s", text);
                 else if (job)
                         abatis_job_finish(job, NULL, NULL);
         }
@@ -567,6 +539,8 @@ int main(int argc, char **argv)
         test_changes_of_the_host();
         test_stopped();
         test_appears();
+        if (is_bare)
+                test_rules_made_ahead();
         test_threads();
         return summary();
 }
