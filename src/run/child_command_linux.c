@@ -200,6 +200,7 @@ static void take_stamp(struct child_stamp *stamp, long fd, const struct child_ru
         stamp->is_there = fd >= 0 && !RAW(SYS_fstat, fd, &status);
         if (!stamp->is_there)
                 return;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
         stamp->device = status.st_dev;
         stamp->inode = status.st_ino;
         stamp->changed_s = rule->except ? status.st_ctim.tv_sec : 0;
@@ -241,6 +242,7 @@ static long make_ruleset(struct child_job *job)
         if (ruleset < 0)
                 return ruleset;
         if (job->stamps && !RAW(SYS_clock_gettime, CLOCK_REALTIME, &now)) {
+                /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
                 job->stamped_s = now.tv_sec;
                 job->stamped_ns = now.tv_nsec;
         }
