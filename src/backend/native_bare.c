@@ -83,6 +83,30 @@ static void add_holes(struct native *native)
                         add_hole(native, native->sorted[i]);
 }
 
+/* What can be started must stay what it is: no mount gives a copy of it, or keeps another from its place. */
+static void hold_commands(struct native *native)
+{
+        const abatis_policy *policy = native->policy;
+
+        if (!native_lists_commands(native))
+                return;
+        native->asks |= BROKER_MAPPINGS;
+        for (size_t i = 0; i < policy->startable_count; i++) {
+                const struct startable *startable = &policy->startables[i];
+
+                if (is_in_writable_tree(native, startable->path))
+                        plan_miss(native->plan, CLAUSE_COMMANDS, PLAN_NO_INDEX,
+                                  "'%s' lies in a writable tree, where the command could change it; list one "
+                                  "outside, or allow namespaces: %s",
+                                  startable->path, native->host->namespaces_reason);
+                else if (startable->is_copied)
+                        plan_miss(native->plan, CLAUSE_COMMANDS, PLAN_NO_INDEX,
+                                  "the command could change '%s' through another of its names; list a file "
+                                  "with one name, or allow namespaces: %s",
+                                  startable->path, native->host->namespaces_reason);
+        }
+}
+
 void native_add_bare(struct native *native)
 {
         struct plan *plan = native->plan;
@@ -109,7 +133,7 @@ void native_add_bare(struct native *native)
                 plan_miss(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX,
                           "names and command lines of other processes would stay visible: %s", why);
         }
-        plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "%s", why);
+        hold_commands(native);
         plan_leave_visible(plan, "other processes in /proc: their names and command lines");
         plan_leave_visible(
                 plan,
@@ -131,6 +155,7 @@ void native_cover_bare(struct native *native, size_t landlock, size_t seccomp, s
         plan_cover(plan, seccomp, CLAUSE_IPC, PLAN_NO_INDEX);
         plan_cover(plan, seccomp, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         plan_cover(plan, broker, CLAUSE_WRITE, PLAN_NO_INDEX);
+        plan_cover(plan, broker, CLAUSE_COMMANDS, PLAN_NO_INDEX);
         if (native->asks & BROKER_SIGNALS)
                 plan_cover(plan, broker, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         for (size_t i = 0; i < native->policy->rule_count; i++)

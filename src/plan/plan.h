@@ -93,6 +93,7 @@ enum broker_asks {
                 4, /* every connection: a unix socket is a file, and nothing else judges who connects to it */
         BROKER_SIGNALS = 8,     /* every signal to another process */
         BROKER_TRUNCATION = 16, /* every file that is cut off, by its name or when it is opened */
+        BROKER_MAPPINGS = 32,   /* every file that is mapped as code */
 };
 
 struct step {
@@ -160,7 +161,7 @@ unsigned plan_broker_asks(const struct plan *plan);
 bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit);
 
 /* print_commands.c: what a list of commands means, file by file; nothing, or NULL, where there is no list. */
-void plan_add_commands_text(struct text *text, const abatis_policy *policy);
-struct json_t *plan_commands_to_json(const abatis_policy *policy);
+void plan_add_commands_text(struct text *text, const struct plan *plan, const abatis_policy *policy);
+struct json_t *plan_commands_to_json(const struct plan *plan, const abatis_policy *policy);
 
 #endif

@@ -151,7 +151,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                                       json_from_string(policy->workspace), "backend", plan->backend, "kernel",
                                       host->kernel, "landlock_abi", host->landlock_abi, "clauses", clauses,
                                       "steps", steps, "landlock", grants, "visible", visible, "commands",
-                                      plan_commands_to_json(policy)),
+                                      plan_commands_to_json(plan, policy)),
                             JSON_INDENT(2), out, err);
 }
 
@@ -225,7 +225,7 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 text_add(&text, "\nstays visible\n");
         for (size_t i = 0; i < plan->visible.count; i++)
                 text_addf(&text, "  %s\n", plan->visible.items[i]);
-        plan_add_commands_text(&text, policy);
+        plan_add_commands_text(&text, plan, policy);
         return text_take(&text, out, err);
 }
 

@@ -375,7 +375,7 @@ static int protect(abatis_policy *policy, struct startable *startable, abatis_er
 
         if (is_writable(policy, startable->path))
                 r = policy_add_rule(policy, RULE_PROTECT, startable->path, origin, err);
-        if (!r && startable->kind != STARTABLE_LOADER)
+        if (!r)
                 r = protect_from_other_names(policy, startable, err);
         return r;
 }

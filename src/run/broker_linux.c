@@ -16,7 +16,7 @@
 
 #define KIND(kind) (1u << (kind))
 
-enum { ABOUT_FILES = BROKER_WRITES | BROKER_READS | BROKER_CONNECTS };
+enum { ABOUT_NAMES = BROKER_WRITES | BROKER_READS | BROKER_CONNECTS };
 
 static const char *const none[] = { NULL };
 
@@ -34,6 +34,27 @@ static const char **list_paths(const abatis_policy *policy, unsigned kinds, cons
         for (size_t i = 0; list && i < policy->rule_count; i++)
                 if (!policy->rules[i].glob && kinds & KIND(policy->rules[i].kind))
                         list[count++] = policy->rules[i].facts.real;
+        return list;
+}
+
+/* Those that are loaders, or those that are not. */
+static const char **list_startables(const abatis_policy *policy, bool are_loaders)
+{
+        const char **list = calloc(policy->startable_count + 1, sizeof(*list));
+        size_t count = 0;
+
+        for (size_t i = 0; list && i < policy->startable_count; i++)
+                if ((policy->startables[i].kind == STARTABLE_LOADER) == are_loaders)
+                        list[count++] = policy->startables[i].path;
+        return list;
+}
+
+static const char **list_libraries(const abatis_policy *policy)
+{
+        const char **list = calloc(policy->libraries.count + 1, sizeof(*list));
+
+        for (size_t i = 0; list && i < policy->libraries.count; i++)
+                list[i] = policy->libraries.items[i];
         return list;
 }
 
@@ -129,6 +150,25 @@ static int check_names(const abatis_policy *policy, unsigned asks, abatis_error 
         return 0;
 }
 
+/* A writable tree in one of libraries is told apart from it by its name. */
+static int check_libraries(const abatis_policy *policy, abatis_error *err)
+{
+        for (size_t i = 0; i < policy->rule_count; i++)
+                for (size_t j = 0; j < policy->libraries.count; j++) {
+                        const struct rule *rule = &policy->rules[i];
+
+                        if (rule->kind == RULE_WRITE &&
+                            path_is_below(rule->facts.real, policy->libraries.items[j]) &&
+                            !tells_names_apart(rule->facts.real))
+                                return error_set(
+                                        err, ABATIS_E_UNENFORCEABLE,
+                                        "process.commands cannot be enforced: '%s' is writable and lies among "
+                                        "libraries, '%s', and its file system may take other names for it",
+                                        rule->path, policy->libraries.items[j]);
+                }
+        return 0;
+}
+
 /* Where the command may write beside the policy's trees: places of its own. */
 static const char *const *own_places(const struct plan *plan)
 {
@@ -156,7 +196,7 @@ unsigned broker_threads(const struct plan *plan)
 {
         if (!plan_has(plan, PLAN_BROKER))
                 return 0;
-        return plan_broker_asks(plan) & ABOUT_FILES ? 3 : 1;
+        return plan_broker_asks(plan) & (ABOUT_NAMES | BROKER_MAPPINGS) ? 3 : 1;
 }
 
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
@@ -165,17 +205,22 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         const unsigned granted = KIND(RULE_READ) | KIND(RULE_WRITE) | KIND(RULE_EXECUTE);
         const unsigned closed = KIND(RULE_DENY) | KIND(RULE_PROTECT);
         struct child_broker *broker = &resources->broker;
+        int r = 0;
 
         broker->open = list_paths(policy, KIND(RULE_WRITE), own_places(plan));
         broker->closed = list_paths(policy, closed, none);
         broker->hidden = list_paths(policy, 0, hidden_places(plan, policy));
         broker->shown = list_paths(policy, granted, none);
         broker->denied = list_paths(policy, KIND(RULE_DENY), none);
+        broker->programs = list_startables(policy, false);
+        broker->loaders = list_startables(policy, true);
+        broker->libraries = list_libraries(policy);
         broker->closed_globs = list_globs(policy, closed, false);
         broker->denied_globs = list_globs(policy, KIND(RULE_DENY), false);
         broker->fixed_globs = list_globs(policy, closed, true);
         if (!broker->open || !broker->closed || !broker->hidden || !broker->shown || !broker->denied ||
-            !broker->closed_globs || !broker->denied_globs || !broker->fixed_globs)
+            !broker->programs || !broker->loaders || !broker->libraries || !broker->closed_globs ||
+            !broker->denied_globs || !broker->fixed_globs)
                 return error_memory(err);
         broker->asks = plan_broker_asks(plan);
         broker->threads = broker_threads(plan);
@@ -185,7 +230,9 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         /* The scope that the command's own domain has is not the broker's, who connects in its place. */
         broker->needs_scope =
                 broker->asks & BROKER_CONNECTS && resources->host->landlock_abi >= LANDLOCK_WITH_SCOPES;
-        return broker->asks & ABOUT_FILES ? check_names(policy, broker->asks, err) : 0;
+        if (broker->asks & ABOUT_NAMES)
+                r = check_names(policy, broker->asks, err);
+        return !r && broker->asks & BROKER_MAPPINGS ? check_libraries(policy, err) : r;
 }
 
 void broker_done(struct resources *resources)
@@ -197,6 +244,9 @@ void broker_done(struct resources *resources)
         free((void *)broker->hidden);
         free((void *)broker->shown);
         free((void *)broker->denied);
+        free((void *)broker->programs);
+        free((void *)broker->loaders);
+        free((void *)broker->libraries);
         free((void *)broker->closed_globs);
         free((void *)broker->denied_globs);
         free((void *)broker->fixed_globs);

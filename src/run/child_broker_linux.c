@@ -326,6 +326,10 @@ static long serve(struct request *request, bool *goes_on)
                                                          : -EPERM;
         case SYS_connect:
                 return broker_connect(request);
+        case SYS_mmap:
+                return broker_map(request, goes_on);
+        case SYS_personality:
+                return broker_change_personality(request, goes_on);
         case SYS_kill:
         case SYS_tkill:
         case SYS_tgkill:
@@ -360,6 +364,8 @@ static bool changes_names(const struct request *request)
 #endif
         case SYS_connect:
         case SYS_ioctl:
+        case SYS_mmap:
+        case SYS_personality:
         case SYS_kill:
         case SYS_tkill:
         case SYS_tgkill:
@@ -404,6 +410,11 @@ static void send_response(long listener, uint64_t id, long result, unsigned flag
 void broker_send(long listener, uint64_t id, long result)
 {
         send_response(listener, id, result, 0);
+}
+
+void broker_let_go_on(const struct request *request)
+{
+        send_response(request->listener, request->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
 /* Not before there is a question: what the kernel makes in /proc for it has to go when the thread ends, and that can take

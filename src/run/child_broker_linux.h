@@ -15,6 +15,7 @@ enum {
         WAITER_STACK_SIZE = 8192,
         CONNECTORS = 64,
         ADDRESS_SIZE = 128, /* the kernel takes no more */
+        HELD_MAX = 1024,
 };
 
 /* A thread that opens a named pipe and waits until somebody opens its other end. */
@@ -43,6 +44,18 @@ struct connector {
         uint64_t id;
 };
 
+struct request;
+
+/* A thread that holds a caller's others still. */
+struct holder {
+        char stack[WAITER_STACK_SIZE] __attribute__((aligned(16)));
+        int is_running; /* a futex; cleared by the kernel when the thread is gone */
+        const struct request *request;
+        long (*judge)(const struct request *request);
+        bool has_answered;
+        int count, threads[HELD_MAX]; /* that are held */
+};
+
 /* What one of the broker's threads has. */
 struct child_broker_room {
         struct waiter waiters[WAITERS];
@@ -50,6 +63,7 @@ struct child_broker_room {
         int is_connecting
                 [CONNECTORS]; /* futexes of the connectors, as waiter.is_taken: apart, as pages that are touched cost */
         char stack[CHILD_STACK_SIZE] __attribute__((aligned(16)));
+        struct holder holder;
         struct child_job *job;
         long listener;
         int hold;        /* a lock: taken while it has open what its caller has already */
@@ -88,6 +102,8 @@ void broker_descriptor_name(char name[PROC_PATH_SIZE], long fd);
 /* Each returns 0, a descriptor or a negative errno. A descriptor is of O_PATH. */
 long caller_open_descriptor(const struct request *request, long number);
 long caller_open_object(const struct request *request);
+/* The file that the caller runs. */
+long caller_open_program(const struct request *request);
 /* The path is counted from what the caller has as `directory`; `flags` beside O_PATH. */
 long caller_open_at(const struct request *request, long directory, const char *path, int flags);
 /* The same from a descriptor of our own. */
@@ -101,6 +117,8 @@ bool caller_is_process(const struct request *request, long process);
 bool caller_keeps_number(const struct request *request, long number);
 /* The number of its process, or a negative errno. */
 long caller_find_process(const struct request *request);
+/* How many threads it has; 0 if nobody knows. */
+int caller_count_threads(const struct request *request);
 /* The same of init, of which the broker is a part. */
 bool caller_is_init(long process);
 /* Whether it is of a file system of processes. */
@@ -117,6 +135,8 @@ const char *caller_find_place(const struct request *request, long object);
 /* child_judge_linux.c: what the policy says of a path as the kernel prints it. */
 bool broker_may_write(const struct request *request, const char *real);
 bool broker_is_denied(const struct request *request, const char *real);
+/* As code. */
+bool broker_may_map(const struct request *request, const char *real);
 bool broker_may_read(const struct request *request, const char *real);
 bool broker_may_open_to_write(const struct request *request, const char *real);
 /* One of the few that every command has, or a terminal of the job's. */
@@ -168,6 +188,8 @@ enum { BROKER_HAS_ANSWERED = 1 };
 enum { BROKER_WILL_ANSWER = INT_MAX };
 /* The answer: what the call returns, or a negative errno. */
 void broker_send(long listener, uint64_t id, long result);
+/* The call itself is made, in the caller. */
+void broker_let_go_on(const struct request *request);
 /* Gives the caller the descriptor, or the errno that stands for it, and closes it here. */
 long broker_give(const struct request *request, long fd, uint64_t flags);
 /* The same of what nobody notices to be open: the caller goes on before it is closed here. */
@@ -204,6 +226,14 @@ long descent_open_parent(const struct request *request, long process);
 /* 0 if it descends from init; -ESRCH if it is gone, -EPERM if it is somebody else. */
 long descent_check(const struct request *request, long process);
 bool descent_is_thread(long process, long thread);
+
+/* child_mappings_linux.c: mmap() of a file, as code. */
+long broker_map(const struct request *request, bool *goes_on);
+long broker_change_personality(const struct request *request, bool *goes_on);
+
+/* child_threads_linux.c: where the caller has other threads. If the judge says 0, the call goes on and is done before any of
+ * them can do anything; BROKER_HAS_ANSWERED then, else a negative errno. */
+long broker_hold_others(const struct request *request, long (*judge)(const struct request *request));
 
 /* child_signals_linux.c: kill() and its like. */
 long broker_signal(const struct request *request, bool *goes_on);

@@ -74,6 +74,11 @@ long caller_open_descriptor(const struct request *request, long number)
         return number < 0 ? -EBADF : open_of_caller(request, "fd", number);
 }
 
+long caller_open_program(const struct request *request)
+{
+        return open_of_caller(request, "exe", -1);
+}
+
 /* As many bytes as there are, up to `size`. No piece crosses the end of a page: the next may not be there. */
 static long read_memory(const struct request *request, uint64_t address, char *to, size_t size)
 {
@@ -213,6 +218,15 @@ long caller_find_process(const struct request *request)
         return status_find(text, status_read(request->thread, text, sizeof(text)), "\nTgid:\t", 10, &leader)
                        ? (long)leader
                        : -ESRCH;
+}
+
+int caller_count_threads(const struct request *request)
+{
+        char *text = request->room->value;
+        uint64_t count = 0;
+        long length = status_read(request->thread, text, ATTRIBUTE_SIZE);
+
+        return status_find(text, length, "\nThreads:\t", 10, &count) && count < INT_MAX ? (int)count : 0;
 }
 
 bool caller_is_init(long process)

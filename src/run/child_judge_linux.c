@@ -81,6 +81,15 @@ bool broker_may_write(const struct request *request, const char *real)
                !is_listed(request, real, broker->closed, broker->closed_globs);
 }
 
+bool broker_may_map(const struct request *request, const char *real)
+{
+        const struct child_broker *broker = request->job->plan->broker;
+
+        return (is_in_one_of(real, broker->libraries) || is_in_one_of(real, broker->programs) ||
+                is_in_one_of(real, broker->loaders)) &&
+               !broker_may_write(request, real);
+}
+
 bool broker_holds_closed(const struct request *request, const char *real)
 {
         /* The job's own directory goes with the job, and not before. */

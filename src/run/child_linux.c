@@ -112,7 +112,9 @@ static bool has_ended(const struct child_job *job)
 {
         siginfo_t info = { 0 };
 
-        return !RAW(SYS_waitid, P_PID, job->command, &info, WEXITED | WNOHANG | WNOWAIT, 0) && info.si_pid;
+        /* Also told of is that the broker holds it. */
+        return !RAW(SYS_waitid, P_PID, job->command, &info, WEXITED | WNOHANG | WNOWAIT, 0) && info.si_pid &&
+               info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED;
 }
 
 /* Collects every dead child; true when the command was among them. Before a sweep that is left to the sweep. */
@@ -124,7 +126,7 @@ static bool reap(struct child_job *job)
         if (!job->ground->namespaces && has_ended(job))
                 return true;
         while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG, 0)) > 0) {
-                if (pid != job->command)
+                if (pid != job->command || WIFSTOPPED(status))
                         continue;
                 job->status = status;
                 job->has_status = true;

@@ -110,6 +110,8 @@ struct child_broker {
                 *hidden; /* trees whose files it may not read and whose directories it may not list, */
         const char *const *shown; /* but these, unless they are denied; */
         const char *const *denied;
+        /* Where mappings are asked about: files that can be started, what those are loaded with, and trees of libraries. */
+        const char *const *programs, *const *loaders, *const *libraries;
         /* Patterns, which hold everywhere. */
         const struct glob *const *closed_globs, *const *denied_globs;
         const struct glob *const
@@ -197,7 +199,8 @@ struct child_job {
         int broker_sockets[2];                  /* from the command to init, where there are no namespaces */
         struct child_broker_room *broker_rooms; /* one for each of its threads */
         int broker_count;
-        int names_lock; /* a futex, of the broker's threads: names are changed one after the other */
+        int names_lock;   /* a futex, of the broker's threads: names are changed one after the other */
+        int threads_lock; /* likewise: threads are held still for one caller at a time */
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
         bool has_own_tmp;             /* it was made */
         struct child_stamp

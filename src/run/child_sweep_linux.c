@@ -164,7 +164,7 @@ static bool reap_all(struct child_job *job)
         int status = 0;
 
         while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
-                if (pid != job->command)
+                if (pid != job->command || WIFSTOPPED(status))
                         continue;
                 job->status = status;
                 job->has_status = true;

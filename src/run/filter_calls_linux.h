@@ -31,6 +31,7 @@ enum verdict {
         CHECK_SELF,           /* this thread, or its group; about another the broker is asked */
         CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
         CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
+        CHECK_MAPPING,        /* about a file that is mapped as code the broker is asked */
         VERDICT_COUNT,
         FIRST_CHECK = CHECK_CLONE,
 };
@@ -225,6 +226,11 @@ static const struct entry entries_of_signals[] = {
         { 424 /* pidfd_send_signal */, ABSENT },
 };
 
+/* Where files that are mapped as code are asked about. */
+static const struct entry entries_of_mappings[] = {
+        { SYS_mmap, CHECK_MAPPING }, { SYS_personality, CHECK_SELF }, /* 0 is the usual one */
+};
+
 #define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))
 #define OF_ATTRIBUTES_COUNT (sizeof(entries_of_attributes) / sizeof(*entries_of_attributes))
 #define AMONG_OTHERS_COUNT (sizeof(entries_among_others) / sizeof(*entries_among_others))
@@ -232,5 +238,6 @@ static const struct entry entries_of_signals[] = {
 #define OF_LOCKS_COUNT (sizeof(entries_of_locks) / sizeof(*entries_of_locks))
 #define OF_CONNECTS_COUNT (sizeof(entries_of_connects) / sizeof(*entries_of_connects))
 #define OF_SIGNALS_COUNT (sizeof(entries_of_signals) / sizeof(*entries_of_signals))
+#define OF_MAPPINGS_COUNT (sizeof(entries_of_mappings) / sizeof(*entries_of_mappings))
 
 #endif

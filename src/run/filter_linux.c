@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -244,7 +245,9 @@ static void emit_fcntl(struct builder *builder)
 static void emit_unjudged(struct builder *builder, unsigned flags_argument)
 {
         const unsigned neither = O_WRONLY | O_RDWR;
-        bool asks = builder->options->asks_truncate;
+        /* Else that is asked about as every write. */
+        bool asks = builder->options->asks_truncate && !builder->options->asks_writes &&
+                    !builder->options->asks_reads;
 
         if (!builder->options->is_among_others && !asks)
                 return;
@@ -388,6 +391,27 @@ static void emit_priority(struct builder *builder, unsigned group)
         emit_test_to(builder, BPF_JGT, group, ASK, ALLOW);
 }
 
+/* No new namespaces. And who is no thread has descriptors of its own, where the broker goes by what they are. */
+static void emit_clone(struct builder *builder, unsigned namespaces)
+{
+        emit_load(builder, 0);
+        if (builder->options->asks_mappings) {
+                emit_test_if(builder, BPF_JSET, namespaces, REFUSE);
+                emit_mask(builder, CLONE_FILES | CLONE_THREAD);
+                emit_test_to(builder, BPF_JEQ, CLONE_FILES, REFUSE, ALLOW);
+                return;
+        }
+        emit_test_to(builder, BPF_JSET, namespaces, REFUSE, ALLOW);
+}
+
+static void emit_mapping(struct builder *builder)
+{
+        emit_load(builder, 2);
+        emit_test_unless(builder, BPF_JSET, PROT_EXEC, ALLOW);
+        emit_load(builder, 3);
+        emit_test_to(builder, BPF_JSET, MAP_ANONYMOUS, ALLOW, ASK);
+}
+
 static void emit_check(struct builder *builder, enum verdict verdict)
 {
         const unsigned namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -395,7 +419,7 @@ static void emit_check(struct builder *builder, enum verdict verdict)
 
         switch (verdict) {
         case CHECK_CLONE:
-                emit_check_bits(builder, 0, namespaces, ALLOW);
+                emit_clone(builder, namespaces);
                 return;
         case CHECK_UNSHARE:
                 emit_check_bits(builder, 0, namespaces | 0x80 /* CLONE_NEWTIME */, ALLOW);
@@ -446,6 +470,9 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_IOCTL_OF_FILES:
                 emit_ioctl(builder, true);
+                return;
+        case CHECK_MAPPING:
+                emit_mapping(builder);
                 return;
         case ALLOW:
         case REFUSE:
@@ -568,6 +595,8 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[entries_of_connects[i].number] = (unsigned char)entries_of_connects[i].verdict;
         for (size_t i = 0; options->asks_signals && i < OF_SIGNALS_COUNT; i++)
                 verdicts[entries_of_signals[i].number] = (unsigned char)entries_of_signals[i].verdict;
+        for (size_t i = 0; options->asks_mappings && i < OF_MAPPINGS_COUNT; i++)
+                verdicts[entries_of_mappings[i].number] = (unsigned char)entries_of_mappings[i].verdict;
         if (options->asks_truncate)
                 verdicts[SYS_truncate] = ASK;
         if (!options->has_memory_files)
@@ -588,7 +617,8 @@ int filter_build(const struct filter_options *options, struct filter *filter, ab
 {
         struct builder builder;
         struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
-                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_SIGNALS_COUNT + HOMELESS_COUNT) +
+                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_SIGNALS_COUNT + OF_MAPPINGS_COUNT +
+                                 HOMELESS_COUNT) +
                             3];
         size_t count = make_ranges(ranges, options);
 

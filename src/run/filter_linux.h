@@ -25,7 +25,8 @@ struct filter_options {
         bool asks_reads;  /* about everything that is opened to be read; */
         bool asks_connects; /* about every connection: no unix socket may then take an address by another call; */
         bool asks_signals;  /* about every signal to another process; */
-        bool asks_truncate; /* and before a file is cut off by its name */
+        bool asks_truncate; /* before a file is cut off by its name; */
+        bool asks_mappings; /* and before a file is mapped as code: nobody then shares descriptors but threads */
         /* A call that would be refused is let through if this word stands where a sixth argument would; 0: none is. For those who
          * have the filter because they start the command, and must do what it may not: nobody else knows the word, and the
          * command has no capabilities for what it lets through. */

@@ -22,7 +22,8 @@ void resources_describe_filter(const struct plan *plan, const abatis_policy *pol
                                         .asks_reads = plan_broker_asks(plan) & BROKER_READS,
                                         .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS,
                                         .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
-                                        .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION };
+                                        .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION,
+                                        .asks_mappings = plan_broker_asks(plan) & BROKER_MAPPINGS };
 }
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,

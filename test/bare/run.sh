@@ -21,6 +21,7 @@ mkdir "$T/bin" "$T/out"
 flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror -pthread -static)
 "${CC:-cc}" "${flags[@]}" -o "$T/bin/changes" changes.c &&
         "${CC:-cc}" "${flags[@]}" -o "$T/bin/terminals" terminals.c &&
+        "${CC:-cc}" "${flags[@]}" -o "$T/bin/mappings" mappings.c &&
         "${CC:-cc}" "${flags[@]}" -o "$T/bin/enter" ../tree/enter.c &&
         cp terminals.py "$T/bin" && chmod 644 "$T/bin/terminals.py" &&
         cp "$ABATIS" "$T/bin/abatis" && chmod 755 "$T/bin/abatis" || exit 1
@@ -40,6 +41,7 @@ fresh() {
         echo note >"$T/world/home/note"
         echo original >"$T/world/out/file"
         echo content >"$T/world/ws/file"
+        cp /bin/true "$T/world/ws/true"
         ((EUID)) || chown -R "$ID:$ID" "$T/world"
 }
 
@@ -536,6 +538,8 @@ test_uncountable() {
 }
 # shellcheck source=terminals.sh
 . ./terminals.sh
+# shellcheck source=mappings.sh
+. ./mappings.sh
 
 run_all() { # UID NAME
         ID=$1 AS=_as_$2
@@ -554,6 +558,8 @@ run_all() { # UID NAME
         test_limits
         test_uncountable
         test_terminals
+        test_mappings
+        refused_by_name "list_with_a_program_of_the_workspace_is_refused$AS" process.commands --command "$T/world/ws/true"
         refused_by_name "strict_is_refused$AS" filesystem.read --preset strict
         # In there is no Landlock, and the kernel lets no process have two listeners.
         if wants "second_sandbox_inside_is_refused$AS"; then
@@ -578,6 +584,7 @@ test_container() { # UID NAME docker|masked
         [[ $2$3 == rootmasked ]] || test_own_tmp
         test_limits
         [[ $2$3 == rootmasked ]] || test_terminals_of seldom
+        [[ $2$3 == rootmasked ]] || test_mappings
         if wants "pattern_is_held$AS"; then
                 fresh
                 echo secret-of-env >"$T/world/ws/.env"

@@ -1,8 +1,11 @@
 /* test_filter_broker.c: about which calls the filter asks the broker, and which it refuses beside. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -351,13 +354,54 @@ static void truncation_is_asked_about_on_request(void **state)
         }
 }
 
+/* Of files, and as code. And nobody but a thread has a part in another's descriptors. */
+static void mappings_are_asked_about_on_request(void **state)
+{
+        const uint64_t above = 0xffffffffull << 32;
+        struct filter_options options = { .network = NETWORK_DENY,
+                                          .is_among_others = true,
+                                          .has_broker = true };
+
+        (void)state;
+        for (int asks = 0; asks < 2; asks++) {
+                const uint32_t asked = asks ? ASKED : ALLOWED, refused = asks ? REFUSED : ALLOWED;
+
+                options.asks_mappings = asks;
+                build_with(options);
+                for (int i = 0; i < 2; i++) {
+                        const uint64_t bits = i ? above : 0;
+
+                        assert_answer("mmap", 0, 1, bits | PROT_EXEC, bits | MAP_PRIVATE, asked);
+                        assert_answer("mmap", 0, 1, bits | PROT_EXEC | PROT_READ,
+                                      bits | MAP_SHARED | MAP_FIXED, asked);
+                        assert_answer("mmap", 0, 1, bits | PROT_EXEC, bits | MAP_PRIVATE | MAP_ANONYMOUS,
+                                      ALLOWED);
+                        assert_answer("mmap", 0, 1, bits | PROT_READ | PROT_WRITE, bits | MAP_PRIVATE,
+                                      ALLOWED);
+                }
+                assert_answer_whatever_is_above("clone", CLONE_FILES, 0, 0, refused);
+                assert_answer_whatever_is_above("clone", CLONE_FILES | CLONE_VM | CLONE_SIGHAND, 0, 0,
+                                                refused);
+                assert_answer_whatever_is_above("clone",
+                                                CLONE_FILES | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, 0, 0,
+                                                ALLOWED);
+                assert_answer_whatever_is_above("clone", CLONE_VM | CLONE_VFORK, 0, 0, ALLOWED);
+                assert_answer_whatever_is_above("clone", CLONE_NEWUSER, 0, 0, REFUSED);
+                assert_answer_whatever_is_above("clone", CLONE_NEWNS | CLONE_FILES | CLONE_THREAD, 0, 0,
+                                                REFUSED);
+                assert_answer_whatever_is_above("personality", READ_IMPLIES_EXEC, 0, 0, asked);
+                assert_answer_whatever_is_above("personality", 0xffffffff, 0, 0, asked);
+                assert_answer_whatever_is_above("personality", 0, 0, 0, ALLOWED);
+        }
+}
+
 static void every_combination_fits(void **state)
 {
         static const enum network_mode networks[] = { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW };
 
         (void)state;
-        for (unsigned bits = 0; bits < 3u << 8; bits++) {
-                const struct filter_options options = { .network = networks[bits >> 8],
+        for (unsigned bits = 0; bits < 3u << 9; bits++) {
+                const struct filter_options options = { .network = networks[bits >> 9],
                                                         .has_memory_files = bits & 1,
                                                         .counts_memory = bits & 2,
                                                         .is_among_others = bits & 4,
@@ -366,7 +410,8 @@ static void every_combination_fits(void **state)
                                                         .asks_reads = bits & 16,
                                                         .asks_connects = bits & 32,
                                                         .asks_signals = bits & 64,
-                                                        .asks_truncate = bits & 128 };
+                                                        .asks_truncate = bits & 128,
+                                                        .asks_mappings = bits & 256 };
 
                 build_with(options);
         }
@@ -387,6 +432,7 @@ int main(void)
                 cmocka_unit_test(among_others_nothing_is_opened_neither_to_read_nor_to_write),
                 cmocka_unit_test(signals_are_asked_about_on_request),
                 cmocka_unit_test(truncation_is_asked_about_on_request),
+                cmocka_unit_test(mappings_are_asked_about_on_request),
                 cmocka_unit_test(every_combination_fits),
         };
 
