@@ -2,23 +2,19 @@
 #include "base/json.h"
 #include "plan/plan.h"
 
-/* Said wherever the list is printed: none of these is another program that starts, and each runs other code. The last depends on
- * what holds the list. */
+/* Said wherever the list is printed: none of these is another program that starts, and each runs other code. */
 static const char *const not_held[] = {
         "what a listed interpreter or shell does by itself when it reads a script",
         "machine code that a listed program makes in its own memory (just-in-time compilers, Python's ctypes)",
-        NULL,
+        "a shared library in a file that was given as stdin, stdout or stderr",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static const char *not_held_at(size_t index, const struct plan *plan)
+/* The broker asks where a file lies, however it was come by. */
+static size_t count_not_held(const struct plan *plan)
 {
-        if (not_held[index])
-                return not_held[index];
-        return plan_broker_asks(plan) & BROKER_MAPPINGS
-                       ? "a file that a listed program maps to read it, and makes code of afterwards (mprotect)"
-                       : "a shared library in a file that was given as stdin, stdout or stderr";
+        return COUNT(not_held) - (plan_broker_asks(plan) & BROKER_MAPPINGS ? 1 : 0);
 }
 
 /* Where there are no mounts there are no copies. */
@@ -60,8 +56,8 @@ void plan_add_commands_text(struct text *text, const struct plan *plan, const ab
                 text_add_line(text, policy->libraries.items[i]);
                 text_add(text, ": shared libraries\n");
         }
-        for (size_t i = 0; i < COUNT(not_held); i++)
-                text_addf(text, "  not held: %s\n", not_held_at(i, plan));
+        for (size_t i = 0; i < count_not_held(plan); i++)
+                text_addf(text, "  not held: %s\n", not_held[i]);
 }
 
 json_t *plan_commands_to_json(const struct plan *plan, const abatis_policy *policy)
@@ -86,7 +82,7 @@ json_t *plan_commands_to_json(const struct plan *plan, const abatis_policy *poli
         }
         for (size_t i = 0; i < policy->libraries.count; i++)
                 json_array_append_new(libraries, json_from_string(policy->libraries.items[i]));
-        for (size_t i = 0; i < COUNT(not_held); i++)
-                json_array_append_new(limits, json_string(not_held_at(i, plan)));
+        for (size_t i = 0; i < count_not_held(plan); i++)
+                json_array_append_new(limits, json_string(not_held[i]));
         return json_pack("{s:o, s:o, s:o}", "files", files, "libraries", libraries, "not_held", limits);
 }

@@ -326,10 +326,6 @@ static long serve(struct request *request, bool *goes_on)
                                                          : -EPERM;
         case SYS_connect:
                 return broker_connect(request);
-        case SYS_mmap:
-                return broker_map(request, goes_on);
-        case SYS_personality:
-                return broker_change_personality(request, goes_on);
         case SYS_kill:
         case SYS_tkill:
         case SYS_tgkill:
@@ -365,6 +361,8 @@ static bool changes_names(const struct request *request)
         case SYS_connect:
         case SYS_ioctl:
         case SYS_mmap:
+        case SYS_mprotect:
+        case SYS_pkey_mprotect:
         case SYS_personality:
         case SYS_kill:
         case SYS_tkill:
@@ -452,7 +450,9 @@ static long answer(struct child_broker_room *room)
         r = find_own_descriptors(room);
         /* One that init cannot see has no number here. */
         if (r >= 0)
-                r = request.thread > 0 ? serve(&request, &goes_on) : -EPERM;
+                r = request.thread <= 0                  ? -EPERM
+                    : broker_is_about_code(request.call) ? broker_serve_code(&request, &goes_on)
+                                                         : serve(&request, &goes_on);
         if (is_alone)
                 broker_leave_lock(&room->job->names_lock);
         if (r != BROKER_HAS_ANSWERED)

@@ -227,9 +227,9 @@ long descent_open_parent(const struct request *request, long process);
 long descent_check(const struct request *request, long process);
 bool descent_is_thread(long process, long thread);
 
-/* child_mappings_linux.c: mmap() of a file, as code. */
-long broker_map(const struct request *request, bool *goes_on);
-long broker_change_personality(const struct request *request, bool *goes_on);
+/* child_mappings_linux.c: mmap() of a file as code, mprotect() of what becomes code, and their like. */
+bool broker_is_about_code(int call);
+long broker_serve_code(const struct request *request, bool *goes_on);
 
 /* child_threads_linux.c: where the caller has other threads. If the judge says 0, the call goes on and is done before any of
  * them can do anything; BROKER_HAS_ANSWERED then, else a negative errno. */

@@ -79,7 +79,7 @@ static long judge(const struct request *request)
         return r;
 }
 
-long broker_map(const struct request *request, bool *goes_on)
+static long map_file(const struct request *request, bool *goes_on)
 {
         bool is_alone = caller_count_threads(request) == 1;
         long r = judge(request);
@@ -91,11 +91,125 @@ long broker_map(const struct request *request, bool *goes_on)
         return r;
 }
 
+/* ---- what becomes code ---------------------------------------------------------------------------------- */
+
+static const char *read_number(const char *at, unsigned base, uint64_t *out)
+{
+        for (*out = 0;; at++) {
+                unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
+                                 : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a') + 10
+                                                            : base;
+
+                if (digit >= base)
+                        return at;
+                *out = *out * base + digit;
+        }
+}
+
+static const char *skip_word(const char *at)
+{
+        for (; *at == ' '; at++)
+                ;
+        for (; *at && *at != ' '; at++)
+                ;
+        return at;
+}
+
+/* "START-END RIGHTS OFFSET DEVICE INODE   PATH", which ends with a NUL. Whether what lies there may be code: memory of its own, or
+ * a file that may be mapped so. */
+static bool may_become_code(const struct request *request, const char *line)
+{
+        uint64_t start, end, inode = 0;
+        const char *rights;
+        struct stat file;
+
+        line = read_number(line, 16, &start);
+        line = read_number(*line ? line + 1 : line, 16, &end);
+        if (end <= request->args[0] || start >= request->args[0] + request->args[1])
+                return true;
+        rights = *line ? line + 1 : line;
+        line = skip_word(skip_word(skip_word(line)));
+        line = read_number(*line ? line + 1 : line, 10, &inode);
+        for (; *line == ' '; line++)
+                ;
+        /* Of no file; or of one that was judged when it was mapped; or memory that is shared. */
+        if (!inode || (rights[0] && rights[1] && rights[2] == 'x') ||
+            text_is_same(line, "/dev/zero (deleted)"))
+                return true;
+        return !RAW(SYS_newfstatat, AT_FDCWD, line, &file, AT_SYMLINK_NOFOLLOW) &&
+               /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+               file.st_ino == inode && broker_may_map(request, line);
+}
+
+/* Line by line; what is left of the last stays in the buffer. */
+static bool may_all_become_code(const struct request *request, long maps)
+{
+        char *text = request->room->value;
+        size_t used = 0;
+        long length = 0;
+
+        while (used < ATTRIBUTE_SIZE &&
+               (length = RAW(SYS_read, maps, text + used, ATTRIBUTE_SIZE - used)) > 0) {
+                size_t start = 0, all = used + (size_t)length;
+
+                for (size_t end = used; end < all; end++) {
+                        if (text[end] != '\n')
+                                continue;
+                        text[end] = '\0';
+                        if (!may_become_code(request, text + start))
+                                return false;
+                        start = end + 1;
+                }
+                used = all - start;
+                /* Not a call of memmove(), which would be somebody else's. */
+                for (size_t i = 0; i < used; i++)
+                        *(volatile char *)&text[i] = text[start + i];
+        }
+        return !length && !used;
+}
+
+/* A loader that is given a library of the right shape makes code of what it has mapped to be read. Other threads are not held:
+ * whoever has them change what lies there could make code in his own memory as well, as just-in-time compilers do all the time. */
+static long make_code(const struct request *request, bool *goes_on)
+{
+        char path[PROC_PATH_SIZE];
+        long maps;
+
+        /* Bits above an address are taken for tags by some processors: then it would be another. */
+        if (request->args[0] >> 56 || request->args[0] + request->args[1] < request->args[0])
+                return -ENOMEM;
+        caller_proc_path(path, request->thread, "maps", -1);
+        maps = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+        if (maps < 0)
+                return -EACCES;
+        *goes_on = may_all_become_code(request, maps) && caller_is_waiting(request);
+        RAW(SYS_close, maps);
+        return *goes_on ? 0 : -EACCES; /* as the kernel says of a noexec mount */
+}
+
 /* Not one in which whatever is mapped to be read is code. All bits together only ask. */
-long broker_change_personality(const struct request *request, bool *goes_on)
+static long change_personality(const struct request *request, bool *goes_on)
 {
         uint32_t personality = (uint32_t)request->args[0];
 
         *goes_on = !(personality & READ_IMPLIES_EXEC) || personality == UINT32_MAX;
         return *goes_on ? 0 : -EPERM;
+}
+
+bool broker_is_about_code(int call)
+{
+        return call == SYS_mmap || call == SYS_mprotect || call == SYS_pkey_mprotect ||
+               call == SYS_personality;
+}
+
+long broker_serve_code(const struct request *request, bool *goes_on)
+{
+        switch (request->call) {
+        case SYS_mmap:
+                return map_file(request, goes_on);
+        case SYS_personality:
+                return change_personality(request, goes_on);
+        default:
+                return make_code(request, goes_on);
+        }
 }

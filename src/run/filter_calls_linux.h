@@ -228,7 +228,8 @@ static const struct entry entries_of_signals[] = {
 
 /* Where files that are mapped as code are asked about. */
 static const struct entry entries_of_mappings[] = {
-        { SYS_mmap, CHECK_MAPPING }, { SYS_personality, CHECK_SELF }, /* 0 is the usual one */
+        { SYS_mmap, CHECK_MAPPING },  { SYS_mprotect, CHECK_MAPPING }, { SYS_pkey_mprotect, CHECK_MAPPING },
+        { SYS_unshare, CHECK_CLONE }, { SYS_personality, CHECK_SELF }, /* 0 is the usual one */
 };
 
 #define ENTRY_COUNT (sizeof(entries) / sizeof(*entries))

@@ -174,10 +174,9 @@ static void emit_file_ioctl(struct builder *builder)
 {
         static const unsigned letters[] = { 'f' << 8, 'X' << 8, 'v' << 8, 0x94 << 8, 0xf5 << 8 };
         static const unsigned passed[] = {
-                0x80086601 /* FS_IOC_GETFLAGS */,   0x80046601,
-                0x80087601 /* FS_IOC_GETVERSION */, 0x80047601,
-                0xc020660b /* FS_IOC_FIEMAP */,     0x801c581f /* FS_IOC_FSGETXATTR */,
-                0x40049409 /* FICLONE */,           0x4020940d /* FICLONERANGE */,
+                0x80086601 /* FS_IOC_GETFLAGS */, 0x80087601 /* FS_IOC_GETVERSION */,
+                0xc020660b /* FS_IOC_FIEMAP */,   0x801c581f /* FS_IOC_FSGETXATTR */,
+                0x40049409 /* FICLONE */,         0x4020940d /* FICLONERANGE */,
                 0xc0189436 /* FIDEDUPERANGE */,
         };
         enum { LETTER_COUNT = sizeof(letters) / sizeof(*letters) };
@@ -396,7 +395,7 @@ static void emit_clone(struct builder *builder, unsigned namespaces)
 {
         emit_load(builder, 0);
         if (builder->options->asks_mappings) {
-                emit_test_if(builder, BPF_JSET, namespaces, REFUSE);
+                emit_test_if(builder, BPF_JSET, namespaces | 0x80 /* CLONE_NEWTIME */, REFUSE);
                 emit_mask(builder, CLONE_FILES | CLONE_THREAD);
                 emit_test_to(builder, BPF_JEQ, CLONE_FILES, REFUSE, ALLOW);
                 return;
@@ -408,6 +407,8 @@ static void emit_mapping(struct builder *builder)
 {
         emit_load(builder, 2);
         emit_test_unless(builder, BPF_JSET, PROT_EXEC, ALLOW);
+        emit(builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+        emit_test_unless(builder, BPF_JEQ, SYS_mmap, ASK);
         emit_load(builder, 3);
         emit_test_to(builder, BPF_JSET, MAP_ANONYMOUS, ALLOW, ASK);
 }

@@ -101,6 +101,11 @@ try file_of_a_read_only_tree_is_not_mapped without_the_rule none start_mapped "$
 try file_of_a_read_only_tree_does_not_become_code without_the_rule none start_protected_later "$OUT/library.so"
 try library_of_a_read_only_tree_is_not_loaded without_the_rule leak start_preloaded "$OUT/library.so" /bin/true
 
+# Nothing in it is mapped as code: the loader makes code of it afterwards.
+try disguised_library_is_not_loaded without_the_rule leak start_preloaded "$PROGRAMS/disguised.so" /bin/true
+try copy_of_a_disguised_library_is_not_loaded without_the_rule leak start_preloaded_copy "$PROGRAMS/disguised.so" \
+        "$WS/copy" /bin/true
+
 # ---- the loader, and others that start programs -------------------------------------------------------------
 
 try loader_does_not_start_a_program without_the_rule leak start_through "$LOADER" "$MARKER"

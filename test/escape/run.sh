@@ -23,7 +23,11 @@ build_programs() { # DIRECTORY
                 "${CC:-cc}" "${flags[@]}" -o "$1/outside" "$here"/outside*.c &&
                 "${CC:-cc}" -O1 -Wall -o "$1/enter" "$here/../tree/enter.c" &&
                 "${CC:-cc}" -O1 -Wall -o "$1/marker" "$here/marker.c" &&
-                "${CC:-cc}" -O1 -Wall -shared -fPIC -o "$1/marker.so" "$here/marker.c"
+                "${CC:-cc}" -O1 -Wall -shared -fPIC -o "$1/marker.so" "$here/marker.c" &&
+                "${CC:-cc}" -O1 -Wall -shared -fPIC -DHAS_TEXT_RELOCATION -Wl,-z,notext,-z,noseparate-code -o \
+                        "$1/plain.so" "$here/marker.c" &&
+                "${CC:-cc}" -O1 -Wall -o "$1/disguise" "$here/disguise.c" &&
+                "$1/disguise" "$1/plain.so" "$1/disguised.so"
 }
 
 # A set-uid copy and one with a file capability: what an ordinary user could find on any machine.

@@ -378,6 +378,9 @@ static void mappings_are_asked_about_on_request(void **state)
                                       ALLOWED);
                         assert_answer("mmap", 0, 1, bits | PROT_READ | PROT_WRITE, bits | MAP_PRIVATE,
                                       ALLOWED);
+                        assert_answer("mprotect", 0, 1, bits | PROT_EXEC, MAP_ANONYMOUS, asked);
+                        assert_answer("pkey_mprotect", 0, 1, bits | PROT_EXEC | PROT_WRITE, 0, asked);
+                        assert_answer("mprotect", 0, 1, bits | PROT_READ | PROT_WRITE, 0, ALLOWED);
                 }
                 assert_answer_whatever_is_above("clone", CLONE_FILES, 0, 0, refused);
                 assert_answer_whatever_is_above("clone", CLONE_FILES | CLONE_VM | CLONE_SIGHAND, 0, 0,
