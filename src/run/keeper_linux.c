@@ -139,8 +139,8 @@ static bool is_current(struct keeper *keeper, const struct job *job)
 
 /* ---- jobs that are begun ahead -------------------------------------------------------------------------- */
 
-/* True if init lives; if not, errno is EMFILE where that is not known. Its number is its own as long as nobody but us waits for it; a host program that waits for everybody (__WALL) may
- * have given it to another child, which has no memory of ours. */
+/* True if init lives; if not, errno is EMFILE where that is not known. Its number is its own as long as nobody but us waits for it; a
+ * host program that waits for everybody (__WALL) may have given it to another child, which has no memory of ours. */
 static bool hold_init(struct job *job)
 {
         struct pollfd sign = { .events = POLLIN };
