@@ -41,11 +41,12 @@ as_user() { # COMMAND...
         own_directories() { find /tmp -maxdepth 1 -name 'abatis-????????????????' -user "$id" | sort; }
         before=$(own_directories)
         HOME=$T/bare sums bare "$T/enter" "$id" none "$T/prepared" "$T/ws-bare" "$T/bare" bare
-        after=$(own_directories)
-        if [ "$before" = "$after" ]; then
+        # What an earlier suite is still about to remove is not ours.
+        left=$(own_directories | grep -vxF "${before:-none}")
+        if [ -z "$left" ]; then
                 echo "ok bare_leaves_no_directory_of_a_job"
         else
-                echo "not ok bare_leaves_no_directory_of_a_job - before: $before, after: $after"
+                echo "not ok bare_leaves_no_directory_of_a_job - $left"
         fi
         ((EUID)) && passes="user bare" || passes="root user bare"
         # The sanitizers have seen both in other builds.
