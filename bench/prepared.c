@@ -85,14 +85,14 @@ static void measure_alone(const struct place *place, size_t rounds, bool is_bare
                           rounds);
         double median = quantile(ways[1].samples, rounds, 0.5);
         double times = median / quantile(ways[0].samples, rounds, 0.5);
-        if (is_bare)
+        if (is_bare) {
                 bar_at_most(place, "a prepared job without namespaces, median, times posix_spawn", times,
                             2.0);
-        else
+        } else {
                 bar_at_most(place, "a prepared job, median, times posix_spawn", times, 1.25);
-        if (!is_bare)
                 bar_at_most(place, "a prepared job, p99, times its own median",
                             quantile(ways[1].samples, rounds, 0.99) / median, 2.5);
+        }
         for (size_t i = 0; i < WAYS; i++) {
                 abatis_sandbox_free(ways[i].sandbox);
                 free(ways[i].samples);

@@ -4,8 +4,8 @@
 # What was measured goes to results.json and, of launches, to launch.svg, beside this file. Peers are taken from PATH; srt and codex
 # also from build/peers, where `script/setup.sh peers` puts them.
 #
-# PART is all (default), launch, prepared, mechanisms, overhead, bare (both without namespaces), memory, check, jobs, soak, flood or
-# audit; or several of them, with commas.
+# PART is all (default), launch, prepared, mechanisms, overhead, bare (launch, prepared and overhead without namespaces), memory, check,
+# jobs, soak, flood or audit; or several of them, with commas.
 # NUMBER is how many rounds launch, prepared and audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
 set -eu
 umask 022

@@ -68,8 +68,17 @@ print(before, maps(old), maps(new))' "$library"
         [[ $code == 0 && $TEXT == "True False True" ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
 }
 
+test_mapping_works() { # NAME ARGUMENT...
+        local name=$1$AS code
+        wants "$name" || return 0
+        fresh
+        listed "$T/bin/mappings" "${@:2}"
+        code=$?
+        [[ $code == 0 ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
+}
+
 test_mappings() {
-        local name line count=0 library code
+        local line count=0 library
         library=$(readlink -f "$(ldconfig -p | sed -n 's/.*libc\.so\.6.* => //p' | head -n 1)")
         if wants "mappings$AS"; then
                 fresh
@@ -82,20 +91,8 @@ test_mappings() {
                 done <<<"$TEXT"
                 [[ $count == 16 ]] || not_ok "mappings_are_complete$AS" "$count: ${TEXT:0:200}"
         fi
-        name=libraries_are_mapped_beside_threads_of_every_kind$AS
-        if wants "$name"; then
-                fresh
-                listed "$T/bin/mappings" beside "$library" 100
-                code=$?
-                [[ $code == 0 ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
-        fi
-        name=program_is_started_while_a_thread_maps$AS
-        if wants "$name"; then
-                fresh
-                listed "$T/bin/mappings" chain "$library" 300
-                code=$?
-                [[ $code == 0 ]] && ok "$name" || not_ok "$name" "exit $code: $TEXT"
-        fi
+        test_mapping_works libraries_are_mapped_beside_threads_of_every_kind beside "$library" 100
+        test_mapping_works program_is_started_while_a_thread_maps chain "$library" 300
         test_lost_library "$library"
         [[ $AS == *container* ]] || test_mapping_races "$library"
 }
