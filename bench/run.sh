@@ -6,7 +6,8 @@
 #
 # PART is all (default), launch, prepared, mechanisms, overhead, bare (launch, prepared and overhead without namespaces), memory, check,
 # jobs, soak, flood or audit; or several of them, with commas.
-# NUMBER is how many rounds launch, prepared and audit take (500), and how many jobs the soak runs (100,000; it stops after ten minutes).
+# NUMBER is how many rounds launch and prepared take (500; audit twice as many), and how many jobs the soak runs (100,000; it stops
+# after ten minutes).
 set -eu
 umask 022
 
@@ -157,7 +158,7 @@ fi
 if wants audit; then
         echo
         if "$ABATIS" run --help | grep -q -e --no-audit; then
-                "$@" "$dir/bin/audit" "$dir" "$rounds"
+                "$@" "$dir/bin/audit" "$dir" "$((rounds * 2))"
         else
                 echo "audit: skipped, this abatis writes no log"
                 touch "$dir/bars"

@@ -153,8 +153,9 @@ typedef struct abatis_job abatis_job;
 typedef struct abatis_sandbox_options {
         size_t size;     /* sizeof(abatis_sandbox_options) */
         int best_effort; /* 1: leave out what cannot be enforced here and say so in plan and result */
-        /* One that abatis_job_prepare() has begun: what it has found out about this machine is not tried again. Or NULL. */
-        const abatis_job *prepared;
+        /* One that abatis_job_prepare() has begun, to be launched in this sandbox: what it has found out about this machine is not
+         * tried again, and what its launch needs is made while it is not ready yet. Or NULL. */
+        abatis_job *prepared;
         /* How many jobs are begun ahead, so that the next start finds its namespaces and mounts made and costs little more
          * than a spawn. They, and a process that begins them, are children of the host process until the sandbox is freed; wait() and
          * waitpid() do not report them, unless with __WALL. 0 is one, from the second job on; -1 is none, and no such process.
@@ -222,9 +223,10 @@ ABATIS_API int abatis_job_start(abatis_sandbox *sandbox, const abatis_job_option
                                 abatis_error *err);
 /* The same in two parts, for whoever has no sandbox yet: the first begins what every sandbox needs (namespaces, private
  * directories) while the caller still puts the policy together; nothing of the command runs before the second. Until
- * then what the options point to must stay, and copies of all descriptors of the host process are held open. The job
- * has the ids and umask of the time it was prepared, and the mounts of a moment between that and its launch. After a
- * failed launch, as after a change of mind, the job must be finished; there is no result then. */
+ * then what the options point to must stay (so must the host's environment, where that is the command's), and copies of
+ * all descriptors of the host process are held open. The job has the ids and umask of the time it was prepared, and the
+ * mounts of a moment between that and its launch. After a failed launch, as after a change of mind, the job must be
+ * finished; there is no result then. */
 ABATIS_API int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abatis_error *err);
 ABATIS_API int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err);
 /* Readable (POLLIN) when abatis_job_advance() has something to do. Owned by the job; the same from launch to finish. Take

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "abatis.h"
+#include "base/text.h"
 
 enum audit_sync {
         AUDIT_SYNC_NEVER, /* a record survives the death of its writer; after a power cut the last ones may be missing */
@@ -67,6 +68,17 @@ void audit_close(struct audit_log *log);
  * fails, nothing was added: what could be written of the line is taken away again. No descriptor of it is inherited, and
  * none is below 3. */
 int audit_append(struct audit_log *log, const struct audit_record *record, abatis_error *err);
+
+/* In two parts, for who has time before it is known whether the record will be written: what it says, and the files. What is
+ * wrong with those is found when it is written. */
+struct audit_draft {
+        enum audit_event event;
+        struct text members; /* owned */
+};
+int audit_draft(const struct audit_record *record, struct audit_draft *out, abatis_error *err);
+void audit_open_ahead(struct audit_log *log);
+int audit_append_draft(struct audit_log *log, const struct audit_draft *draft, abatis_error *err);
+void audit_draft_done(struct audit_draft *draft);
 
 enum { AUDIT_ID_SIZE = 16 + 1 + 10 + 1 };
 /* Sixteen random digits and the process: unlike any other. */

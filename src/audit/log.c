@@ -277,22 +277,43 @@ static int write_lines(const struct audit_log *log, const struct session *sessio
         return error_os(err, os_errno, "cannot write the audit log '%s'", log->path);
 }
 
-int audit_append(struct audit_log *log, const struct audit_record *record, abatis_error *err)
+int audit_draft(const struct audit_record *record, struct audit_draft *out, abatis_error *err)
 {
-        OWN_TEXT struct text lines = { 0 }, members = { 0 };
+        *out = (struct audit_draft){ .event = record->event };
+        record_describe(record, &out->members);
+        if (!out->members.has_failed)
+                return 0;
+        audit_draft_done(out);
+        return error_memory(err);
+}
+
+void audit_draft_done(struct audit_draft *draft)
+{
+        text_done(&draft->members);
+}
+
+void audit_open_ahead(struct audit_log *log)
+{
+        struct session session;
+
+        if (session_begin(log, 0, &session, NULL) < 0)
+                return;
+        if (!session.torn_bytes && !session.lost_head)
+                session.files.left = session.state;
+        session_end(&session);
+}
+
+int audit_append_draft(struct audit_log *log, const struct audit_draft *draft, abatis_error *err)
+{
+        OWN_TEXT struct text lines = { 0 };
         struct session session;
         struct audit_state state;
-        int r;
+        int r = session_begin(log, LOCK_PATIENCE_MS, &session, err);
 
-        /* Before others have to wait: secrets are looked for in all of it. */
-        record_describe(record, &members);
-        if (members.has_failed)
-                return error_memory(err);
-        r = session_begin(log, &session, err);
         if (r < 0)
                 return r;
         state = session.state;
-        r = build(&session, record->event, &members, &state, &lines, err);
+        r = build(&session, draft->event, &draft->members, &state, &lines, err);
         if (!r && session.state.size && !session.torn_bytes &&
             session.state.size + lines.length > log->settings.max_size) {
                 r = session_rotate(&session, err);
@@ -310,5 +331,18 @@ int audit_append(struct audit_log *log, const struct audit_record *record, abati
         session.files.left = state;
         session.files.left.seq = r ? 0 : state.seq;
         session_end(&session);
+        return r;
+}
+
+int audit_append(struct audit_log *log, const struct audit_record *record, abatis_error *err)
+{
+        struct audit_draft draft;
+        /* Before others have to wait: secrets are looked for in all of it. */
+        int r = audit_draft(record, &draft, err);
+
+        if (r < 0)
+                return r;
+        r = audit_append_draft(log, &draft, err);
+        audit_draft_done(&draft);
         return r;
 }

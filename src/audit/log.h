@@ -49,7 +49,7 @@ struct session {
 
 void files_close(struct log_files *files);
 
-int session_begin(struct audit_log *log, struct session *out, abatis_error *err);
+int session_begin(struct audit_log *log, int patience_ms, struct session *out, abatis_error *err);
 void session_end(struct session *session);
 int session_write_head(const struct session *session, const struct audit_state *state, abatis_error *err);
 /* Moves the file to NAME.1 and what stood there further; the next record begins a new one. */

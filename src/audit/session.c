@@ -62,7 +62,7 @@ static void close_file(int *fd)
 
 /* Whoever may read a file may hold its lock: a command that reads the user's files could keep every other from being
  * recorded, and so from running. This one nobody may read, not even its owner; he may write it, and the command not. */
-static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
+static int take_lock(const struct audit_log *log, int patience_ms, int *fd, abatis_error *err)
 {
         for (;;) {
                 struct file_facts facts = { 0 };
@@ -71,7 +71,7 @@ static int take_lock(const struct audit_log *log, int *fd, abatis_error *err)
                                              err);
 
                 if (!r)
-                        r = lock_wait(*fd, LOCK_EX, LOCK_PATIENCE_MS, log->lock_path, err);
+                        r = lock_wait(*fd, LOCK_EX, patience_ms, log->lock_path, err);
                 if (!r)
                         r = check_file(log, *fd, log->lock_path, &facts, err);
                 if (!r && (facts.mode & 07777) != LOCK_MODE && fchmod(*fd, LOCK_MODE) < 0)
@@ -346,7 +346,7 @@ static void take_kept(struct session *session)
                 files_close(&session->files);
 }
 
-int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
+int session_begin(struct audit_log *log, int patience_ms, struct session *out, abatis_error *err)
 {
         struct session session = { .log = log, .files = LOG_FILES_NONE, .process = getpid() };
         abatis_error why = { 0 };
@@ -354,7 +354,7 @@ int session_begin(struct audit_log *log, struct session *out, abatis_error *err)
         int r;
 
         take_kept(&session);
-        r = take_lock(log, &session.files.lock, err);
+        r = take_lock(log, patience_ms, &session.files.lock, err);
         if (!r)
                 r = find_head(log, &session.files.head, err);
         if (!r)

@@ -160,7 +160,7 @@ static int print_result(const abatis_result *result, int fd)
 }
 
 /* Returns an exit code of ours, or 0. *limits_output says whether the output must pass through us to be counted. */
-static int open_sandbox(const struct flags *flags, const abatis_job_options *job, const abatis_job *prepared,
+static int open_sandbox(const struct flags *flags, const abatis_job_options *job, abatis_job *prepared,
                         abatis_sandbox **out, bool *limits_output)
 {
         abatis_sandbox_options options = { .size = sizeof(options),

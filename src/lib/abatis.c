@@ -28,8 +28,10 @@ struct abatis_sandbox {
 struct abatis_job {
         struct job *job;
         abatis_sandbox *sandbox;
-        abatis_job_options options; /* what it points to is borrowed until the launch */
-        struct strings argv;        /* for the result */
+        abatis_job_options options;  /* what it points to is borrowed until the launch */
+        struct strings argv;         /* for the result */
+        abatis_sandbox *drafted_for; /* the next two are for its plan; NULL: they are not made */
+        const char **environment;    /* an owned list; the strings are the options' */
         struct recording recording;
 };
 
@@ -137,7 +139,7 @@ static int try_ground(void)
         if (job_prepare(&options, NULL, &job, NULL) < 0)
                 return 0; /* the launch will tell why */
         error = job_await_ground(job);
-        job_finish(job, NULL, NULL);
+        job_drop(job);
         return error;
 }
 
@@ -208,16 +210,61 @@ static int compile(abatis_sandbox *sandbox, abatis_policy *policy, bool is_best_
         return r ? r : recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
 }
 
+static void undraft(abatis_job *job)
+{
+        abatis_sandbox *sandbox = job->drafted_for;
+
+        job->drafted_for = NULL;
+        free(job->environment);
+        job->environment = NULL;
+        recording_done(&job->recording);
+        sandbox_release(sandbox);
+}
+
+/* What a launch needs of the job's options. */
+static int draft(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
+{
+        const char *const *envp = job->options.envp ? job->options.envp : (const char *const *)environ;
+        OWN_FREE const char **secrets = NULL;
+        int r;
+
+        undraft(job);
+        r = environment_sort(sandbox->policy, envp, &job->environment,
+                             sandbox->recorder.log ? &secrets : NULL, err);
+        if (!r)
+                r = recording_draft(&job->recording, &sandbox->recorder, sandbox->policy,
+                                    sandbox->plan->backend, &job->options, secrets, err);
+        if (r < 0)
+                return r;
+        job->drafted_for = sandbox;
+        __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
+        return 0;
+}
+
+/* While there is time. Of what goes wrong here the launch will tell. */
+static void draft_ahead(abatis_job *job, abatis_sandbox *sandbox)
+{
+        if (!job || job->sandbox || job_has_ground(job->job) || draft(job, sandbox, NULL) < 0)
+                return;
+        if (sandbox->recorder.log)
+                audit_open_ahead(sandbox->recorder.log);
+}
+
 /* What the quick probe takes for granted is asked when the plan is made: a job that was prepared has laid its ground meanwhile,
- * on another processor. */
+ * on another processor, and until it has, there is time. */
 static int compile_as_it_is(abatis_sandbox *sandbox, abatis_policy *policy,
                             const abatis_sandbox_options *options, abatis_error *err)
 {
         int r = compile(sandbox, policy, options->best_effort, err);
 
+        if (!r)
+                draft_ahead(options->prepared, sandbox);
         if (r != ABATIS_E_MEMORY && !options->best_effort &&
-            lacks_namespaces(&sandbox->host, options->prepared))
+            lacks_namespaces(&sandbox->host, options->prepared)) {
                 r = compile(sandbox, policy, false, err);
+                if (!r)
+                        draft_ahead(options->prepared, sandbox);
+        }
         return r;
 }
 
@@ -248,6 +295,8 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 resources_prepare(sandbox->resources, sandbox->plan, policy,
                                   options->spares ? (unsigned)options->spares : 1, options->spares);
         if (r < 0) {
+                if (options->prepared && options->prepared->drafted_for == sandbox)
+                        undraft(options->prepared);
                 sandbox_release(sandbox);
                 return r;
         }
@@ -265,7 +314,7 @@ void abatis_sandbox_free(abatis_sandbox *sandbox)
 static void free_job(abatis_job *job)
 {
         strings_done(&job->argv);
-        recording_done(&job->recording);
+        undraft(job);
         sandbox_release(job->sandbox);
         free(job);
 }
@@ -287,7 +336,7 @@ static int prepare(const abatis_job_options *options, struct resources *resource
         for (size_t i = 0; !r && options->argv[i]; i++)
                 r = strings_add(&job->argv, options->argv[i], err);
         if (r < 0) {
-                job_finish(job->job, NULL, NULL);
+                job_drop(job->job);
                 free_job(job);
                 return r;
         }
@@ -303,9 +352,9 @@ int abatis_job_prepare(const abatis_job_options *options, abatis_job **out, abat
 /* Why the command did not run, also if that could not be written down: the log lacks its end then, and does not lie. */
 static int refuse(abatis_job *job, const abatis_error *why, abatis_error *err)
 {
-        if (*job->recording.id)
+        if (job->recording.is_planned)
                 recording_refuse(&job->recording, &job->sandbox->recorder, why->message, NULL);
-        *job->recording.id = '\0';
+        job->recording.is_planned = false;
         if (err)
                 *err = *why;
         return why->code;
@@ -313,8 +362,6 @@ static int refuse(abatis_job *job, const abatis_error *why, abatis_error *err)
 
 int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
 {
-        const char *const *envp = job->options.envp ? job->options.envp : (const char *const *)environ;
-        OWN_FREE const char **passed = NULL, **secrets = NULL;
         struct job_context context = { .resources = sandbox->resources,
                                        .plan = sandbox->plan,
                                        .policy = sandbox->policy,
@@ -326,14 +373,15 @@ int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abatis_error *er
                 return error_set(err, ABATIS_E_INVALID, "the job was launched before");
         job->sandbox = sandbox;
         __atomic_add_fetch(&sandbox->references, 1, __ATOMIC_RELAXED);
-        r = environment_sort(sandbox->policy, envp, &passed, sandbox->recorder.log ? &secrets : NULL, err);
+        r = job->drafted_for == sandbox ? 0 : draft(job, sandbox, err);
         if (!r)
-                r = recording_plan(&job->recording, &sandbox->recorder, sandbox->policy,
-                                   sandbox->plan->backend, &job->options, secrets, err);
+                r = recording_plan(&job->recording, &sandbox->recorder, err);
         if (r < 0)
                 return r;
-        context.environment = passed;
+        context.environment = job->environment;
         r = job_launch(job->job, &context, &below);
+        free(job->environment);
+        job->environment = NULL;
         if (r < 0 && !job_is_launched(job->job))
                 return refuse(job, &below, err);
         if (r < 0) {
@@ -414,8 +462,8 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
         abatis_result *result = out ? calloc(1, sizeof(*result)) : NULL;
         struct job_outcome outcome = { 0 };
         abatis_error below;
-        bool is_recorded = *job->recording.id;
-        int r = job_finish(job->job, out || is_recorded ? &outcome : NULL, &below);
+        bool is_recorded = job->recording.is_planned;
+        int r = job_end(job->job, out || is_recorded ? &outcome : NULL, &below);
 
         if (r < 0 && is_recorded && outcome.has_run) {
                 record_end(job, &outcome, below.message, NULL);
@@ -428,6 +476,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
                                  "it was ended before the command could start", NULL);
         else if (is_recorded)
                 r = record_end(job, &outcome, NULL, err);
+        job_free(job->job);
         if (!r && out && !result)
                 r = error_memory(err);
         if (!r && result) {

@@ -130,9 +130,9 @@ static const char *shown_error(const char *why, bool is_hidden)
         return is_hidden ? "not shown: the command line holds what was kept from the environment" : why;
 }
 
-int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
-                   const char *backend, const abatis_job_options *options, const char *const *secrets,
-                   abatis_error *err)
+int recording_draft(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
+                    const char *backend, const abatis_job_options *options, const char *const *secrets,
+                    abatis_error *err)
 {
         struct audit_record record = { .event = AUDIT_PLANNED,
                                        .id = recording->id,
@@ -143,6 +143,7 @@ int recording_plan(struct recording *recording, const struct recorder *recorder,
         OWN_FREE char *cwd = NULL;
         int r = 0;
 
+        recording_done(recording);
         if (!recorder->log)
                 return 0;
         describe(policy, options, secrets, &record, &cwd, &recording->hides_errors);
@@ -151,17 +152,29 @@ int recording_plan(struct recording *recording, const struct recorder *recorder,
         if (!r)
                 r = audit_id_new(recording->id, err);
         if (!r)
-                r = append(recorder, &record, err);
+                r = audit_draft(&record, &recording->draft, err);
         if (r < 0)
                 *recording->id = '\0';
         return r;
+}
+
+int recording_plan(struct recording *recording, const struct recorder *recorder, abatis_error *err)
+{
+        abatis_error below;
+        int r = *recording->id ? audit_append_draft(recorder->log, &recording->draft, &below) : 0;
+
+        audit_draft_done(&recording->draft);
+        if (r < 0)
+                return fail_log(&below, err);
+        recording->is_planned = *recording->id;
+        return 0;
 }
 
 int recording_start(const struct recording *recording, const struct recorder *recorder, abatis_error *err)
 {
         const struct audit_record record = { .event = AUDIT_STARTED, .id = recording->id };
 
-        return *recording->id ? append(recorder, &record, err) : 0;
+        return recording->is_planned ? append(recorder, &record, err) : 0;
 }
 
 /* As a list that ends with NULL, owned by the caller; NULL when memory is short. */
@@ -183,7 +196,7 @@ int recording_refuse(const struct recording *recording, const struct recorder *r
                                              .error = shown_error(why, recording->hides_errors),
                                              .secrets = secrets };
 
-        if (!*recording->id)
+        if (!recording->is_planned)
                 return 0;
         return secrets ? append(recorder, &record, err) : error_memory(err);
 }
@@ -204,7 +217,7 @@ int recording_finish(const struct recording *recording, const struct recorder *r
                                        .is_cancelled = outcome->is_cancelled,
                                        .limit = outcome->limit };
 
-        if (!*recording->id)
+        if (!recording->is_planned)
                 return 0;
         if (why && !secrets)
                 return error_memory(err);
@@ -217,7 +230,9 @@ int recording_finish(const struct recording *recording, const struct recorder *r
 
 void recording_done(struct recording *recording)
 {
+        audit_draft_done(&recording->draft);
         strings_done(&recording->secrets);
+        *recording = (struct recording){ 0 };
 }
 
 int recorder_refuse(const struct recorder *recorder, const abatis_policy *policy,

@@ -25,14 +25,18 @@ void recorder_done(struct recorder *recorder);
 /* Of a job. */
 struct recording {
         char id[AUDIT_ID_SIZE]; /* empty: nothing is written down */
+        bool is_planned;        /* that it will be is; without that, nothing else */
+        struct audit_draft draft;
         struct strings secrets; /* copies: the environment may have changed by the end */
         bool hides_errors;      /* they could tell one */
 };
 
-/* All is borrowed; the secrets are those of the environment, which nobody is to read in a log. */
-int recording_plan(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
-                   const char *backend, const abatis_job_options *options, const char *const *secrets,
-                   abatis_error *err);
+/* What recording_plan() will write, as far as that can be done before. All is borrowed, and only for this; the secrets are those of
+ * the environment, which nobody is to read in a log. Again for a plan that takes another's place. */
+int recording_draft(struct recording *recording, const struct recorder *recorder, const abatis_policy *policy,
+                    const char *backend, const abatis_job_options *options, const char *const *secrets,
+                    abatis_error *err);
+int recording_plan(struct recording *recording, const struct recorder *recorder, abatis_error *err);
 int recording_start(const struct recording *recording, const struct recorder *recorder, abatis_error *err);
 int recording_refuse(const struct recording *recording, const struct recorder *recorder, const char *why,
                      abatis_error *err);

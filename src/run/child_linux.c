@@ -58,19 +58,6 @@ void child_set(int *word, int value)
         RAW(SYS_futex, word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
-void child_wait_for_init(struct child_job *job)
-{
-        /* Nothing depends on it, so it may also just time out. */
-        const struct timespec patience = { 0, 1000 * 1000 };
-
-        /* On another processor it begins some twenty microseconds from now, and to sleep and be woken takes as long. */
-        for (int tries = 0; tries < 40000; tries++)
-                if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) != PHASE_NEW)
-                        return;
-        if (__atomic_load_n(&job->phase, __ATOMIC_ACQUIRE) == PHASE_NEW)
-                RAW(SYS_futex, &job->phase, FUTEX_WAIT, PHASE_NEW, &patience, 0, 0);
-}
-
 int child_look_at_ground(const struct child_job *job)
 {
         const struct timespec patience = { 0, 10 * 1000 * 1000 };
@@ -97,12 +84,29 @@ void child_cancel(struct child_job *job)
         __atomic_store_n(&job->is_called_off, true, __ATOMIC_RELEASE);
 }
 
+/* The kernel takes its time to take our namespaces apart, and the parent need not wait for that with what it has to do. */
+static void tell_end(struct child_job *job)
+{
+        const uint64_t one = 1;
+        long pid;
+
+        do
+                pid = RAW(SYS_wait4, -1, 0, WNOHANG | __WALL, 0);
+        while (pid > 0);
+        if (pid != -ECHILD)
+                return;
+        __atomic_store_n(&job->is_over, true, __ATOMIC_RELEASE);
+        RAW(SYS_write, job->end_event, &one, sizeof(one));
+}
+
 /* In a PID namespace the kernel ends the rest of the tree with us; elsewhere we do. */
 static __attribute__((noreturn)) void end(struct child_job *job, int code)
 {
         if (!job->ground->namespaces)
                 child_sweep(job);
         child_tmp_remove(job);
+        if (job->end_event)
+                tell_end(job);
         for (;;)
                 RAW(SYS_exit_group, code);
 }
@@ -204,16 +208,16 @@ struct held {
                 waits[5]; /* the host program, signals, and mounts, questions and the keeper, if there are */
         int wait_count;
         int mounts, questions, keeper; /* which of them; 0: none */
-        long masks, proc;              /* another one twice where there is none */
+        long masks, proc, end;         /* another one twice where there is none */
 };
 
 static void close_others(const struct held *held)
 {
-        long kept[7] = { held->masks, held->proc };
+        long kept[8] = { held->masks, held->proc, held->end };
 
         for (int i = 0; i < held->wait_count; i++)
-                kept[2 + i] = held->waits[i].fd;
-        child_close_others(kept, 2 + held->wait_count, 0);
+                kept[3 + i] = held->waits[i].fd;
+        child_close_others(kept, 3 + held->wait_count, 0);
 }
 
 bool child_is_mount_point(const char *path, bool *exists)
@@ -294,7 +298,8 @@ static void hold(struct child_job *job, long signals)
         struct held held = { .waits = { { job->host_pidfd, POLLIN, 0 }, { (int)signals, POLLIN, 0 } },
                              .wait_count = 2,
                              .masks = job->ground->has_mounts ? job->masks : signals,
-                             .proc = job->has_proc ? job->proc : signals };
+                             .proc = job->has_proc ? job->proc : signals,
+                             .end = job->end_event ? job->end_event : signals };
         bool is_missing = false;
 
         /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */
@@ -437,8 +442,8 @@ void child_init(void *argument)
         struct child_job *job = argument;
         long signals;
 
-        /* While we lay the ground, here or on another processor, the parent makes the plan. */
-        child_set(&job->phase, PHASE_SETUP);
+        /* While we lay the ground, on another processor, the parent makes the plan. */
+        job->phase = PHASE_SETUP;
         job->umask = (int)RAW(SYS_umask, 0);
         signals = set_up(job);
         child_set(&job->phase, signals < 0 ? PHASE_FAILED : PHASE_READY);

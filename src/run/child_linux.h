@@ -177,6 +177,7 @@ struct child_job {
 
         int stdio[3];
         int host_pidfd;      /* readable when the host process is gone */
+        int end_event;       /* how the parent hears that is_over, if it wants to; else 0 */
         char *command_stack; /* its end */
         uint64_t pass; /* of the filter that the children have from their keeper, if they have; else 0 */
         int life;      /* if they have: hung up when the keeper is gone */
@@ -216,6 +217,7 @@ struct child_job {
         int has_files;      /* of the command: what was opened outside to be read is opened again */
         int listener;       /* of the command, once its filter asks the broker: the descriptor */
         bool is_called_off; /* by the parent, who sends a signal with it; an atomic, and no futex */
+        bool is_over;       /* by init, an atomic: it is the last, and does nothing more but end */
         bool has_failed;    /* a step failed; what follows says which */
         bool failed_in_init;
         enum command_op failed_op; /* of the command */
@@ -245,9 +247,7 @@ void child_keep(void *keeper);
 /* How much memory each thread of a broker wants. */
 extern const size_t child_broker_room_size;
 
-/* For the parent. The first gives the processor to init, unless it has another one: where a new process starts beside its parent, it
- * would otherwise wait until the parent sleeps. */
-void child_wait_for_init(struct child_job *job);
+/* For the parent. */
 void child_give_plan(struct child_job *job);
 void child_summon(struct child_job *job, enum child_summons word);
 /* The ground's phase; if it is still being laid, after 10 ms at most. */

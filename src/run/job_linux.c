@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -237,6 +238,7 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.ground = &job->ground.child;
         job->child.command_stack = stacks + 2 * CHILD_STACK_SIZE;
         job->child.host_pidfd = host;
+        job->child.end_event = job->end_event < 0 ? 0 : job->end_event;
         memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));
         for (int i = 0; i < 3; i++)
                 job->child.files[i] = job->stdio.paths[i];
@@ -290,11 +292,15 @@ static int connect_stdio(struct job *job, abatis_error *err)
         return r;
 }
 
-static void job_free(struct job *job)
+void job_free(struct job *job)
 {
+        const int fds[] = { job->epoll,     job->pidfd,       job->timer,
+                            job->end_event, job->launches[0], job->launches[1] };
+
+        if (job->is_over && !job->is_reaped)
+                job_reap(job, 0, NULL);
         /* Init has done it, if it came to that. */
         child_tmp_remove(&job->child);
-        const int fds[] = { job->epoll, job->pidfd, job->timer, job->launches[0], job->launches[1] };
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
@@ -337,15 +343,14 @@ static bool is_refusal_of_ground(const struct child_job *child)
 }
 
 /* Where the kernel gives no namespaces, the plan will be one without, if there can be one. */
-static int begin_without_namespaces(struct job *job, abatis_host *host)
+static void begin_without_namespaces(struct job *job, abatis_host *host)
 {
-        int refusal = job->clone_errno, r;
+        int refusal = job->clone_errno;
 
         host->namespaces = NAMESPACES_NONE;
         ground_lay_out_early(&job->ground, host);
-        r = clone_init(job, NULL);
+        clone_init(job, NULL);
         job->clone_errno = refusal;
-        return r;
 }
 
 /* Without a plan there is no telling yet which refusal matters: a ground that cannot be laid now is tried again at the
@@ -355,7 +360,6 @@ static void begin_ground(struct job *job)
         const struct resources *resources = job->context.resources;
         const abatis_host *known = resources ? resources->host : NULL;
         abatis_host host;
-        int r;
 
         if (known) {
                 ground_lay_out(&job->ground, known, resources->child.broker);
@@ -363,12 +367,8 @@ static void begin_ground(struct job *job)
                 host_probe_quickly(&host);
                 ground_lay_out_early(&job->ground, &host);
         }
-        r = clone_init(job, NULL);
-        if (r < 0 && !known && is_refusal_of_clone(job->clone_errno))
-                r = begin_without_namespaces(job, &host);
-        /* Init has the processor while the caller makes a plan; who has one goes on, and has others to start. */
-        if (!r && !known)
-                child_wait_for_init(&job->child);
+        if (clone_init(job, NULL) < 0 && !known && is_refusal_of_clone(job->clone_errno))
+                begin_without_namespaces(job, &host);
 }
 
 int job_await_ground(const struct job *job)
@@ -385,14 +385,19 @@ int job_await_ground(const struct job *job)
         return job->child.failed_errno;
 }
 
+bool job_has_ground(const struct job *job)
+{
+        return job->pidfd < 0 || __atomic_load_n(&job->child.ground_phase, __ATOMIC_ACQUIRE) != PHASE_NEW;
+}
+
 struct job *job_new(struct resources *resources)
 {
         struct job *job = calloc(1, sizeof(*job));
 
         if (!job)
                 return NULL;
-        job->epoll = job->pidfd = job->timer = job->launches[0] = job->launches[1] = job->feed.pipe =
-                job->streams[0].pipe = job->streams[1].pipe = -1;
+        job->epoll = job->pidfd = job->timer = job->end_event = job->launches[0] = job->launches[1] =
+                job->feed.pipe = job->streams[0].pipe = job->streams[1].pipe = -1;
         job->stdio = (struct stdio)STDIO_INIT;
         job->terminal = (struct terminal)TERMINAL_INIT;
         job->meter = (struct meter)METER_INIT;
@@ -438,9 +443,12 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
         job->options = *options;
         r = connect_stdio(job, err);
         if (r < 0) {
-                job_finish(job, NULL, NULL);
+                job_drop(job);
                 return r;
         }
+        /* Who starts one job has nothing else to do until it is gone. Without the event it takes a little longer. */
+        if (!resources)
+                job->end_event = job_raise_above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!job->is_ready)
                 begin_ground(job);
         *out = job;
@@ -464,7 +472,7 @@ static int renew_ground(struct job *job, abatis_error *err)
                 r = job_reap(job, 0, err);
                 close(job->pidfd);
                 job->pidfd = -1;
-                job->is_reaped = false;
+                job->is_reaped = job->is_over = false;
         }
         job->child = (struct child_job){ 0 };
         /* The clone copies the descriptors anew, so they are looked at anew. */
@@ -488,7 +496,7 @@ static int begin_again(struct job *job, abatis_error *err)
         r = job_reap(job, 0, err);
         close(job->pidfd);
         job->pidfd = -1;
-        job->is_reaped = job->is_ready = false;
+        job->is_reaped = job->is_over = job->is_ready = false;
         child_tmp_remove(&job->child);
         for (size_t i = 0; i < sizeof(held) / sizeof(*held); i++)
                 free(held[i]);
@@ -569,14 +577,14 @@ bool job_is_launched(const struct job *job)
         return job->is_launched;
 }
 
-int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
+int job_end(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         int r = 0;
 
         if (out)
                 *out = (struct job_outcome){ .has_run = job->is_launched, .exit_code = -1 };
 
-        if (job->pidfd >= 0 && !job->is_reaped) {
+        if (job->pidfd >= 0 && !job->is_over) {
                 job_kill_tree(job);
                 r = job_reap(job, 0, err);
                 job_settle_output(job);
@@ -589,6 +597,11 @@ int job_finish(struct job *job, struct job_outcome *out, abatis_error *err)
                 r = job_settle(job, out, err);
         else if (!r && out)
                 r = error_set(err, ABATIS_E_INVALID, "the job was never launched");
-        job_free(job);
         return r;
+}
+
+void job_drop(struct job *job)
+{
+        job_end(job, NULL, NULL);
+        job_free(job);
 }

@@ -25,6 +25,7 @@ struct job {
         struct stdio stdio;
         int epoll; /* -1 until there is something to wait for */
         int pidfd, timer;
+        int end_event;   /* readable when is_over; -1: that is found out when init can be reaped */
         int init;        /* its PID, as long as it is not reaped */
         int clone_errno; /* why there is none, where the kernel refused to make it */
         struct meter meter;
@@ -37,7 +38,9 @@ struct job {
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
         bool is_ready;   /* a keeper has begun it: what it lacks comes with the launch, through: */
         int launches[2]; /* sockets, or -1: ours, and the command's until the keeper has it */
-        bool is_launched, has_timed_out, is_cancelled, is_reaped;
+        bool is_launched, has_timed_out, is_cancelled;
+        bool is_over;   /* nobody but init is left, if that; the rest is known */
+        bool is_reaped; /* nor is init */
         bool is_ending; /* for one of the two reasons the command was asked to end; when the timer is up, it is killed */
         struct timespec start;
         double duration_ms;

@@ -30,6 +30,7 @@ enum source {
         SOURCE_TYPING,   /* there is something to type */
         SOURCE_ROOM,     /* there is room to type it */
         SOURCE_PROCESS,
+        SOURCE_END,
         SOURCE_DEADLINE,
         SOURCE_METER,
 };
@@ -157,6 +158,8 @@ int job_watch_end(struct job *job, abatis_error *err)
 {
         int r = open_watch(job, err);
 
+        if (!r && job->end_event >= 0)
+                r = watch(job, job->end_event, EPOLLIN, SOURCE_END, err);
         return r ? r : watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
 }
 
@@ -260,10 +263,21 @@ int job_fd(const struct job *job)
         return job->epoll;
 }
 
+static void note_end(struct job *job)
+{
+        struct timespec now;
+
+        if (job->is_over)
+                return;
+        job->is_over = true;
+        job_read_clock(&now);
+        job->duration_ms = (double)(now.tv_sec - job->start.tv_sec) * 1e3 +
+                           (double)(now.tv_nsec - job->start.tv_nsec) / 1e6;
+}
+
 int job_reap(struct job *job, int flags, abatis_error *err)
 {
         siginfo_t info = { 0 };
-        struct timespec now;
 
         while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL | flags) < 0)
                 if (errno != EINTR)
@@ -271,9 +285,7 @@ int job_reap(struct job *job, int flags, abatis_error *err)
         if (!info.si_pid)
                 return 0;
         job->is_reaped = true;
-        job_read_clock(&now);
-        job->duration_ms = (double)(now.tv_sec - job->start.tv_sec) * 1e3 +
-                           (double)(now.tv_nsec - job->start.tv_nsec) / 1e6;
+        note_end(job);
         return 0;
 }
 
@@ -283,7 +295,7 @@ static bool was_killed(const struct job *job)
                WIFSIGNALED(job->child.status);
 }
 
-/* Init is reaped after every other process of its namespace is gone, so what is in the pipes now is all there will be.
+/* Every process that could write is gone, so what is in the pipes now is all there will be.
  * A reader that is slow gets it, but nobody waits for the reader of a command that was killed. */
 static bool settle_stream(struct job *job, int index)
 {
@@ -307,7 +319,7 @@ static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
         for (int i = 0; i < 2; i++) {
                 int r;
 
-                if (job->is_reaped)
+                if (job->is_over)
                         *are_done &= settle_stream(job, i);
                 else if (job->streams[i].state != STREAM_CLOSED)
                         stream_advance(&job->streams[i], false);
@@ -328,13 +340,13 @@ static void begin_end(struct job *job)
 
 static void meet_deadline(struct job *job)
 {
-        if (!job->is_reaped && !job->is_ending) {
+        if (!job->is_over && !job->is_ending) {
                 job->has_timed_out = true;
                 begin_end(job);
                 return;
         }
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
-        if (!job->is_reaped)
+        if (!job->is_over)
                 job_kill_tree(job);
 }
 
@@ -358,8 +370,13 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
                 meet_deadline(job);
                 return 0;
         case SOURCE_METER:
-                if (!job->is_reaped && meter_look(&job->meter, &job->child, job->init, job->pidfd))
+                if (!job->is_over && meter_look(&job->meter, &job->child, job->init, job->pidfd))
                         job_kill_tree(job);
+                return 0;
+        case SOURCE_END:
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->end_event, NULL);
+                if (__atomic_load_n(&job->child.is_over, __ATOMIC_ACQUIRE))
+                        note_end(job);
                 return 0;
         case SOURCE_PROCESS:
                 r = job_reap(job, WNOHANG, err);
@@ -387,13 +404,13 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
         if (!r)
                 r = advance_streams(job, &are_streams_done, err);
         if (!r)
-                *is_done = job->is_reaped && are_streams_done;
+                *is_done = job->is_over && are_streams_done;
         return r;
 }
 
 int job_signal(struct job *job, int number, abatis_error *err)
 {
-        if (job->is_reaped) {
+        if (job->is_over) {
                 /* Only our own waiting for a slow reader is left to end. */
                 stream_drop(&job->streams[0]);
                 stream_drop(&job->streams[1]);
@@ -411,7 +428,7 @@ int job_signal(struct job *job, int number, abatis_error *err)
 /* The command, or a step on the way to it, has come to its end by itself: init has written so into our memory. */
 static bool has_ended(const struct job *job)
 {
-        return job->is_reaped || __atomic_load_n(&job->child.has_status, __ATOMIC_ACQUIRE) ||
+        return job->is_over || __atomic_load_n(&job->child.has_status, __ATOMIC_ACQUIRE) ||
                __atomic_load_n(&job->child.has_failed, __ATOMIC_ACQUIRE);
 }
 

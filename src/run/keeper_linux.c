@@ -176,7 +176,7 @@ static void discard(const struct keeper *keeper, struct job *job)
         } else {
                 job->child.has_own_tmp = false;
         }
-        job_finish(job, NULL, NULL);
+        job_drop(job);
 }
 
 /* Without mounts: where its directory will be, and what its rules will have been made from. */
@@ -203,7 +203,7 @@ static struct job *draft(struct keeper *keeper)
         if (!job->slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job->launches) < 0 ||
             job_watch_ahead(job, keeper->has_deadline, NULL) < 0 || job_make_rooms(job, NULL) < 0 ||
             (!has_mounts(keeper) && prepare_rules(job) < 0)) {
-                job_finish(job, NULL, NULL);
+                job_drop(job);
                 return NULL;
         }
         ground_lay_out_in_world(&job->ground, resources->host, resources->child.broker);
@@ -226,7 +226,7 @@ static struct job *begin(struct keeper *keeper)
         job->child.pass = keeper->pass; /* of this keeper, which may be a later one than the draft */
         if (child_send(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
                        &job->launches[1], 1) < 0) {
-                job_finish(job, NULL, NULL);
+                job_drop(job);
                 return NULL;
         }
         close(job->launches[1]);
@@ -556,7 +556,7 @@ void keeper_free(struct keeper *keeper)
                 return;
         stop(keeper);
         if (keeper->draft)
-                job_finish(keeper->draft, NULL, NULL);
+                job_drop(keeper->draft);
         steps_done(&keeper->world_steps);
         steps_done(&keeper->job_steps);
         free(keeper->places);

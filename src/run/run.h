@@ -57,6 +57,8 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
 /* Of one that was prepared without resources: waits until it is clear whether it has the namespaces that it wants. Returns
  * the errno with which they were refused, or 0; when something else is wrong, the launch will tell. */
 int job_await_ground(const struct job *job);
+/* Whether that would not have to wait. */
+bool job_has_ground(const struct job *job);
 /* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);
 /* True when the command may run, also if the launch failed after that. */
@@ -66,7 +68,11 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err);
 int job_signal(struct job *job, int number, abatis_error *err);
 void job_cancel(struct job *job);
 void job_resize(struct job *job, unsigned rows, unsigned columns);
-/* Ends and frees the job whatever is returned. The caller owns what is in *out. */
-int job_finish(struct job *job, struct job_outcome *out, abatis_error *err);
+/* Ends the job whatever is returned; it must be freed then. The caller owns what is in *out. */
+int job_end(struct job *job, struct job_outcome *out, abatis_error *err);
+/* Waits until nothing is left of it. */
+void job_free(struct job *job);
+/* Both, for who does not care how it ended. */
+void job_drop(struct job *job);
 
 #endif
