@@ -3,7 +3,7 @@
  *
  * The filter sends such a call here. The path is read once, what it leads to is opened, the kernel is asked where that lies,
  * and the call is made on what is open: whatever the command does to the string or to the tree meanwhile changes nothing.
- * A call is let go on only if all that was decided on are numbers. */
+ * A call is let go on only if all that was decided on are numbers, or if others judge it anyway. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -144,14 +144,6 @@ static bool may_change(const struct request *request, long object)
         return real && broker_may_change(request, real);
 }
 
-/* Landlock cannot let a directory be listed and keep one in it from being. */
-static bool may_list(const struct request *request, long object)
-{
-        const char *real = caller_find_place(request, object);
-
-        return real && *real == '/' && broker_may_read(request, real);
-}
-
 static long act(const struct request *request, changer *change)
 {
         long object = caller_open_object(request), r;
@@ -164,34 +156,6 @@ static long act(const struct request *request, changer *change)
                 r = -EROFS; /* as a mount would say */
         else
                 r = change(request, object);
-        RAW(SYS_close, object);
-        return r;
-}
-
-/* The caller gets a descriptor of a directory. What lies in it is opened by the caller, under its own rules. */
-static long list(const struct request *request, long object)
-{
-        const uint64_t kept = O_CLOEXEC | O_NONBLOCK | O_NOATIME;
-        uint64_t flags = request->args[request->call == SYS_openat ? 2 : 1];
-        char name[PROC_PATH_SIZE];
-
-        broker_descriptor_name(name, object);
-        return broker_give_at_once(request,
-                                   RAW(SYS_openat, request->room->descriptors, name,
-                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & kept)),
-                                   flags);
-}
-
-static long open_directory(const struct request *request, uint64_t flags)
-{
-        long object, r;
-
-        if ((flags & O_ACCMODE) != O_RDONLY)
-                return -EISDIR;
-        object = caller_open_object(request);
-        if (object < 0)
-                return object;
-        r = may_list(request, object) ? list(request, object) : -EACCES;
         RAW(SYS_close, object);
         return r;
 }
@@ -244,7 +208,7 @@ static long judge_target(const struct request *request, uint64_t number, bool *g
         return *goes_on ? 0 : -EPERM;
 }
 
-static long open_by_flags(struct request *request, bool has_directory)
+static long open_by_flags(struct request *request, bool has_directory, bool *goes_on)
 {
         const uint64_t *args = request->args + has_directory;
         const uint64_t flags = args[1];
@@ -256,7 +220,7 @@ static long open_by_flags(struct request *request, bool has_directory)
         request->path = args[0];
         request->has_path = true;
         request->follows = !(flags & O_NOFOLLOW);
-        return open_directory(request, flags);
+        return broker_list(request, flags, goes_on);
 }
 
 static long serve(struct request *request, bool *goes_on)
@@ -287,10 +251,10 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_fremovexattr:
                 return act_on_descriptor(request, remove_attribute);
         case SYS_openat:
-                return open_by_flags(request, true);
+                return open_by_flags(request, true, goes_on);
 #ifdef SYS_chmod
         case SYS_open:
-                return open_by_flags(request, false);
+                return open_by_flags(request, false, goes_on);
         case SYS_chmod:
                 return act_on_path(request, true, change_mode);
         case SYS_chown:
@@ -582,6 +546,7 @@ static void begin(struct child_broker_room *room, struct child_job *job, long li
         room->hold = FREE;
         room->caller = 0;
         room->descriptors = -1;
+        room->holder_count = HOLDERS_UNKNOWN;
         for (int i = 0; i < WAITERS; i++)
                 room->waiters[i].is_taken = 0;
         for (int i = 0; i < CONNECTORS; i++)

@@ -16,6 +16,14 @@ enum {
         CONNECTORS = 64,
         ADDRESS_SIZE = 128, /* the kernel takes no more */
         HELD_MAX = 1024,
+        HOLDERS_MAX = 64,
+        HOLDERS_UNKNOWN = -1,
+};
+
+/* Which file it is, on this machine. */
+struct file_number {
+        uint32_t major, minor;
+        uint64_t inode;
 };
 
 /* A thread that opens a named pipe and waits until somebody opens its other end. */
@@ -70,6 +78,9 @@ struct child_broker_room {
         int descriptors; /* descriptor of its own /proc/thread-self/fd */
         int caller,
                 caller_directory; /* the thread that asked last, or 0, and a descriptor of its /proc/THREAD */
+        struct file_number holders[HOLDERS_MAX]; /* see child_lists_linux.c */
+        int holder_count;
+        struct file_number proc;
         char path[PATH_MAX], real[PATH_MAX], name[ATTRIBUTE_NAME_SIZE];
         char value[ATTRIBUTE_SIZE];
         char places[2][PATH_MAX + NAME_MAX + 2]; /* of names that a call is about */
@@ -126,6 +137,9 @@ bool caller_is_in_proc(long fd);
 /* /proc/THREAD/status: its beginning, and a number in it behind this key, which begins with a newline and ends with a tab. */
 long status_read(int thread, char *text, size_t size);
 bool status_find(const char *text, long length, const char *key, unsigned base, uint64_t *out);
+/* What the path in the room leads to at the moment. False if that is nothing. */
+bool caller_look_at(const struct request *request, bool follows, struct file_number *out);
+bool file_look_at(long directory, const char *path, int flags, struct file_number *out);
 /* It is still waiting for the answer, so its number was its own all the time. */
 bool caller_is_waiting(const struct request *request);
 /* Where the kernel says that something lies: true of the object, whatever way led to it. NULL if it does not say. In the
@@ -207,6 +221,8 @@ long broker_find(const struct request *request, const char **real);
 long broker_open(struct request *request, long directory, uint64_t path, uint64_t flags, uint64_t mode);
 long broker_serve_name(struct request *request);
 long broker_connect(struct request *request);
+/* child_lists_linux.c: opens a directory, which is all that is asked about reading. */
+long broker_list(struct request *request, uint64_t flags, bool *goes_on);
 
 /* child_descent_linux.c: processes among the host's, by their directories in /proc. */
 enum descent_word {

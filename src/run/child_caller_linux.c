@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/uio.h>
 
@@ -420,6 +421,35 @@ void caller_redirect(const struct request *request)
                         path[at + j] = request->room->target[j];
                 return;
         }
+}
+
+bool file_look_at(long directory, const char *path, int flags, struct file_number *out)
+{
+        struct statx status;
+
+        if (RAW(SYS_statx, directory, path, flags, STATX_INO, &status) < 0)
+                return false;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        *out = (struct file_number){ status.stx_dev_major, status.stx_dev_minor, status.stx_ino };
+        return true;
+}
+
+bool caller_look_at(const struct request *request, bool follows, struct file_number *out)
+{
+        const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | (follows ? 0 : AT_SYMLINK_NOFOLLOW);
+        char *path = request->room->path, *from_proc = request->room->target;
+        long directory = AT_FDCWD;
+        size_t length = 0;
+
+        if (*path == '/')
+                return file_look_at(AT_FDCWD, path, flags, out);
+        while (path[length])
+                length++;
+        directory = find_directory(request, false);
+        if (directory < 0 || length + sizeof("cwd/") > PATH_MAX)
+                return false;
+        text_write(text_write(from_proc, "cwd/"), path);
+        return file_look_at(directory, from_proc, flags, out);
 }
 
 /* A descriptor (O_PATH) of what the call is about. */
