@@ -5,7 +5,7 @@
 # also from build/peers, where `script/setup.sh peers` puts them.
 #
 # PART is all (default), launch, prepared, mechanisms, overhead, bare (launch, prepared and overhead without namespaces), memory, check,
-# jobs, soak, flood or audit; or several of them, with commas.
+# jobs, soak, flood, hosts or audit; or several of them, with commas.
 # NUMBER is how many rounds launch and prepared take (500; audit twice as many), and how many jobs the soak runs (100,000; it stops
 # after ten minutes).
 set -eu
@@ -27,8 +27,8 @@ stop() {
 
 for name in $(echo "$part" | tr , ' '); do
         case $name in
-        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | audit) ;;
-        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood or audit" ;;
+        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | hosts | audit) ;;
+        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood, hosts or audit" ;;
         esac
 done
 case $ABATIS in
@@ -91,9 +91,9 @@ common="-O2 -Wall -Wextra -std=gnu11"
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
-        if wants check || wants jobs || wants soak || wants flood || wants prepared || wants bare; then
+        if wants check || wants jobs || wants soak || wants flood || wants hosts || wants prepared || wants bare; then
                 [ -f "$LIBABATIS" ] || stop "$LIBABATIS is missing: run make first, or set LIBABATIS"
-                for program in check concurrency soak flood prepared; do
+                for program in check concurrency soak flood hosts prepared; do
                         $CC $common -I"$here/../include" -o "$dir/bin/$program" "$here/$program.c" \
                                 "$here/jobs.c" "$here/sample.c" "$here/contenders.c" "$LIBABATIS" \
                                 -lm -ljansson -lyaml
@@ -154,6 +154,10 @@ fi
 if wants flood; then
         echo
         HOME=$dir/home "$@" "$dir/bin/flood" "$dir"
+fi
+if wants hosts; then
+        echo
+        HOME=$dir/home "$@" "$dir/bin/hosts" "$dir"
 fi
 if wants audit; then
         echo

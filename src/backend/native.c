@@ -10,7 +10,7 @@ enum { LINK_LONGEST = 4095 /* bytes that a symbolic link holds */ };
 static int compare_rules(const void *left, const void *right)
 {
         const struct rule *a = *(const struct rule *const *)left, *b = *(const struct rule *const *)right;
-        int order = strcmp(a->facts.real, b->facts.real);
+        int order = path_compare(a->facts.real, b->facts.real);
 
         return order ? order : (int)a->kind - (int)b->kind;
 }
@@ -33,17 +33,27 @@ bool native_has_step(const struct native *native, enum plan_op op, const char *p
         return false;
 }
 
-/* An earlier rule of this kind, sorted before `index`, whose tree holds the path. */
-static const struct rule *find_above(const struct native *native, size_t index, enum rule_kind kind)
+/* Whether the tree of a rule of this kind that is sorted before this one holds its path. */
+static bool is_below_kind(const struct native *native, size_t index, enum rule_kind kind)
+{
+        for (size_t i = native->above[index]; i != NO_RULE; i = native->above[i])
+                if (native->sorted[i]->kind == kind)
+                        return true;
+        return false;
+}
+
+bool native_is_granted(const struct native *native, size_t index, unsigned kinds)
 {
         const char *path = native->sorted[index]->facts.real;
 
-        for (size_t i = 0; i < native->count; i++)
-                if (i != index && native->sorted[i]->kind == kind &&
-                    path_is_below(path, native->sorted[i]->facts.real) &&
-                    (i < index || strcmp(path, native->sorted[i]->facts.real)))
-                        return native->sorted[i];
-        return NULL;
+        /* A tree in a denied one is not there at all. */
+        for (size_t i = index; i != NO_RULE; i = native->above[i])
+                if (kinds & 1u << native->sorted[i]->kind && !native->is_in_denied[i])
+                        return true;
+        for (size_t i = index + 1; i < native->count && !strcmp(native->sorted[i]->facts.real, path); i++)
+                if (kinds & 1u << native->sorted[i]->kind && !native->is_in_denied[i])
+                        return true;
+        return false;
 }
 
 static void sort_rules(struct native *native)
@@ -54,10 +64,18 @@ static void sort_rules(struct native *native)
                 if (!policy->rules[i].glob)
                         native->sorted[native->count++] = &policy->rules[i];
         qsort(native->sorted, native->count, sizeof(*native->sorted), compare_rules);
-        for (size_t i = 0; i < native->count; i++)
-                native->is_in_denied[i] = native->sorted[i]->kind != RULE_DENY &&
-                                          native->sorted[i]->kind != RULE_PROTECT &&
-                                          find_above(native, i, RULE_DENY);
+        for (size_t i = 0; i < native->count; i++) {
+                const struct rule *rule = native->sorted[i];
+                size_t above = i ? i - 1 : NO_RULE;
+
+                /* What is not above this one is above none that follows. */
+                while (above != NO_RULE &&
+                       !path_is_below(rule->facts.real, native->sorted[above]->facts.real))
+                        above = native->above[above];
+                native->above[i] = above;
+                native->is_in_denied[i] = rule->kind != RULE_DENY && rule->kind != RULE_PROTECT &&
+                                          is_below_kind(native, i, RULE_DENY);
+        }
 }
 
 /* ---- the world ----------------------------------------------------------------------------------------- */
@@ -105,7 +123,7 @@ static bool needs_showing(const struct native *native, size_t index)
 
         /* What may be written but is protected above may still be read and executed. */
         if (rule->kind == RULE_WRITE)
-                is_executable = find_above(native, index, RULE_PROTECT);
+                is_executable = is_below_kind(native, index, RULE_PROTECT);
         if (rule->kind != RULE_READ && !is_executable)
                 return false;
         return !policy->reads_all || (is_executable && !policy->executes_all) ||
@@ -142,10 +160,10 @@ static void add_shown(struct native *native)
                         plan_target(plan, step, real);
                         miss_long_link(native, rule);
                 }
-                if (!needs_showing(native, i) || find_above(native, i, RULE_WRITE))
+                if (!needs_showing(native, i) || is_below_kind(native, i, RULE_WRITE))
                         continue;
-                if (find_above(native, i, RULE_EXECUTE) ||
-                    (!is_executable && find_above(native, i, RULE_READ)))
+                if (is_below_kind(native, i, RULE_EXECUTE) ||
+                    (!is_executable && is_below_kind(native, i, RULE_READ)))
                         continue;
                 step = plan_step(plan, PLAN_SHOW, real, !is_executable && !native->policy->executes_all);
                 plan_cover(plan, step, CLAUSE_EXECUTE, PLAN_NO_INDEX);
@@ -178,7 +196,7 @@ static void add_writable(struct native *native)
 
                 /* Deny and protect win over write, and a tree inside a writable tree is writable already. */
                 if (rule->kind != RULE_WRITE || native->is_in_denied[i] ||
-                    find_above(native, i, RULE_PROTECT) || find_above(native, i, RULE_WRITE))
+                    is_below_kind(native, i, RULE_PROTECT) || is_below_kind(native, i, RULE_WRITE))
                         continue;
                 plan_step(native->plan, PLAN_WRITABLE, rule->facts.real, rule->facts.kind);
         }
@@ -271,10 +289,8 @@ static size_t add_landlock(struct native *native)
         if (native->host->landlock_abi >= LANDLOCK_WITH_SCOPES)
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
         for (size_t i = 0; i < native->policy->rule_count; i++)
-                for (size_t j = 0; j < plan->avoided.count; j++)
-                        if (native->policy->rules[i].kind == RULE_DENY && !native->policy->rules[i].glob &&
-                            !strcmp(native->policy->rules[i].facts.real, plan->avoided.items[j]))
-                                plan_cover(plan, step, CLAUSE_DENY, i);
+                if (native->is_avoided[i])
+                        plan_cover(plan, step, CLAUSE_DENY, i);
         return step;
 }
 
@@ -346,7 +362,10 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         native.step_of = malloc((policy->rule_count + 1) * sizeof(*native.step_of));
         native.is_in_denied = malloc((policy->rule_count + 1) * sizeof(*native.is_in_denied));
         native.is_asked = calloc(policy->rule_count + 1, sizeof(*native.is_asked));
-        if (native.sorted && native.step_of && native.is_in_denied && native.is_asked) {
+        native.is_avoided = calloc(policy->rule_count + 1, sizeof(*native.is_avoided));
+        native.above = malloc((policy->rule_count + 1) * sizeof(*native.above));
+        if (native.sorted && native.step_of && native.is_in_denied && native.is_asked && native.is_avoided &&
+            native.above) {
                 sort_rules(&native);
                 add_namespaces(&native);
                 if (native.has_mounts) {
@@ -371,6 +390,8 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         free(native.step_of);
         free(native.is_in_denied);
         free(native.is_asked);
+        free(native.is_avoided);
+        free(native.above);
 }
 
 const struct backend backend_native = { "native", compile_native };

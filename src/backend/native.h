@@ -12,18 +12,25 @@ struct native {
         /* Owned list of borrowed rules, without the patterns: by real path, so that parents come first. */
         const struct rule **sorted;
         size_t count;
+        size_t *above; /* owned: for each of these, the nearest before it whose tree holds its path, or NO_RULE */
         bool *is_in_denied; /* owned: for each entry of `sorted` that grants something, whether a denied tree holds it */
         size_t *step_of; /* owned: for each entry of `sorted`, the step that enforces it, or NO_STEP */
         bool has_mounts;
         bool has_landlock;
-        bool *is_asked; /* owned: for each rule of the policy, whether it is the broker that holds it */
-        unsigned asks;  /* enum broker_asks: what those need */
+        bool *is_asked;   /* owned: for each rule of the policy, whether it is the broker that holds it, */
+        bool *is_avoided; /* and whether Landlock does, going round it */
+        unsigned asks;    /* enum broker_asks: what those need */
 };
 
 #define NO_STEP ((size_t)-1)
+#define NO_RULE ((size_t)-1)
 
 bool native_is_in_private_tmp(const struct native *native, const char *path);
 bool native_has_step(const struct native *native, enum plan_op op, const char *path);
+/* Whether rules of these kinds, a bit for each, hold for the path of this one in `sorted`. */
+bool native_is_granted(const struct native *native, size_t index, unsigned kinds);
+/* No grant of Landlock's reaches what this rule denies, also if it appears later. */
+void native_avoid(struct native *native, const struct rule *rule);
 
 /* native_commands.c: what a list of commands adds at each stage; nothing when there is none. */
 bool native_lists_commands(const struct native *native);

@@ -38,7 +38,7 @@ static void miss_all(struct native *native)
         }
 }
 
-static void avoid(struct native *native, const char *path)
+static void avoid_place(struct native *native, const char *path)
 {
         if (strings_add(&native->plan->avoided, path, NULL) < 0)
                 native->plan->has_failed = true;
@@ -56,21 +56,22 @@ static bool is_in_writable_tree(const struct native *native, const char *path)
 /* Landlock goes round what is denied, and rights on its directory's entries miss what comes to stand there later. In a
  * writable tree new entries must have rights: so there it grants none to write, and the broker is asked. Reading and
  * executing it is not asked about. */
-static void add_hole(struct native *native, const struct rule *rule)
+static void add_hole(struct native *native, size_t index)
 {
-        const char *real = rule->facts.real, *link = native_replaceable_link(native, rule);
+        const struct rule *rule = native->sorted[index];
+        const char *link = native_replaceable_link(native, rule);
         bool is_deny = rule->kind == RULE_DENY;
-        size_t index = (size_t)(rule - native->policy->rules);
 
         if (link) {
-                plan_miss(native->plan, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT, index,
+                plan_miss(native->plan, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT,
+                          (size_t)(rule - native->policy->rules),
                           "'%s' is a symbolic link that the command could replace; name what it points to",
                           link);
                 return;
         }
-        if (!is_in_writable_tree(native, real)) {
+        if (!native_is_granted(native, index, 1u << RULE_WRITE)) {
                 if (is_deny)
-                        avoid(native, real);
+                        native_avoid(native, rule);
                 return;
         }
         native_ask(native, rule, "it lies in a writable tree");
@@ -80,7 +81,7 @@ static void add_holes(struct native *native)
 {
         for (size_t i = 0; i < native->count; i++)
                 if (native->sorted[i]->kind == RULE_DENY || native->sorted[i]->kind == RULE_PROTECT)
-                        add_hole(native, native->sorted[i]);
+                        add_hole(native, i);
 }
 
 /* What can be started must stay what it is: no mount gives a copy of it, or keeps another from its place. */
@@ -123,10 +124,10 @@ void native_add_bare(struct native *native)
         plan_cover(plan, plan_step(plan, PLAN_SWEEP, NULL, 0), CLAUSE_LIFETIME, PLAN_NO_INDEX);
         if (native->policy->has_private_tmp) {
                 plan_cover(plan, plan_step(plan, PLAN_OWN_TMP, NULL, 0), CLAUSE_TMP, PLAN_NO_INDEX);
-                avoid(native, "/tmp");
+                avoid_place(native, "/tmp");
         }
         if (native->policy->reads_all)
-                avoid(native, "/dev"); /* its few devices are granted one by one */
+                avoid_place(native, "/dev"); /* its few devices are granted one by one */
         else {
                 plan_miss(plan, CLAUSE_READ, PLAN_NO_INDEX,
                           "names and attributes of other files would stay visible: %s", why);

@@ -41,6 +41,8 @@ void native_ask_patterns(struct native *native)
 
 bool native_asks_in(const struct native *native, const char *tree)
 {
+        if (!(native->asks & BROKER_WRITES))
+                return false;
         for (size_t i = 0; i < native->policy->rule_count; i++) {
                 const struct rule *rule = &native->policy->rules[i];
 

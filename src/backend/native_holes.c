@@ -13,28 +13,9 @@ static bool is_writable(const struct native *native, const char *path)
         return is_allowed;
 }
 
-static bool is_granted(const struct native *native, const char *path)
+static bool is_in_write_rule(const struct native *native, size_t index)
 {
-        for (size_t i = 0; i < native->count; i++) {
-                const struct rule *rule = native->sorted[i];
-
-                if (rule->kind != RULE_DENY && rule->kind != RULE_PROTECT &&
-                    path_is_below(path, rule->facts.real) && !native->is_in_denied[i])
-                        return true; /* a tree in a denied one is not there at all */
-        }
-        return false;
-}
-
-static bool is_in_write_rule(const struct native *native, const char *path)
-{
-        for (size_t i = 0; i < native->count; i++) {
-                const struct rule *rule = native->sorted[i];
-
-                if (rule->kind == RULE_WRITE && path_is_below(path, rule->facts.real) &&
-                    !native->is_in_denied[i])
-                        return true;
-        }
-        return false;
+        return native_is_granted(native, index, 1u << RULE_WRITE);
 }
 
 /* What every command has, in a new root too. */
@@ -50,10 +31,13 @@ static bool is_in_every_root(const char *path)
         return path_is_below(path, "/proc");
 }
 
-/* Whether the host's own file at `path`, or what stands for it, can be seen inside at all, masks aside. */
-static bool is_in_view(const struct native *native, const char *path)
+/* Whether the host's own file at a rule's path, or what stands for it, can be seen inside at all, masks aside. */
+static bool is_in_view(const struct native *native, size_t index)
 {
-        return is_granted(native, path) || is_in_every_root(path) ||
+        const char *path = native->sorted[index]->facts.real;
+
+        return native_is_granted(native, index, 1u << RULE_READ | 1u << RULE_WRITE | 1u << RULE_EXECUTE) ||
+               is_in_every_root(path) ||
                (native->policy->reads_all && !native_is_in_private_tmp(native, path));
 }
 
@@ -106,32 +90,33 @@ const char *native_replaceable_link(const struct native *native, const struct ru
         return NULL;
 }
 
-static void avoid(struct native *native, const char *path)
+void native_avoid(struct native *native, const struct rule *rule)
 {
-        if (strings_add(&native->plan->avoided, path, NULL) < 0)
+        if (strings_add(&native->plan->avoided, rule->facts.real, NULL) < 0)
                 native->plan->has_failed = true;
+        native->is_avoided[rule_index(native, rule)] = true;
 }
 
-static size_t hide_absent(struct native *native, const struct rule *rule)
+static size_t hide_absent(struct native *native, size_t index)
 {
-        size_t index = rule_index(native, rule);
+        const struct rule *rule = native->sorted[index];
         const char *real = rule->facts.real;
 
         /* Below a private /tmp the mount point is made in our own tmpfs: nothing is left in the user's. */
-        if (!is_in_view(native, real) && native_is_in_private_tmp(native, real))
+        if (!is_in_view(native, index) && native_is_in_private_tmp(native, real))
                 return plan_step(native->plan, PLAN_HIDE, real, PATH_ABSENT);
         /* To go round it, the writable tree's own directories would lose the right to have files made in them. */
-        if (parent_is_writable(native, real) || is_in_write_rule(native, real)) {
+        if (parent_is_writable(native, real) || is_in_write_rule(native, index)) {
                 native_ask(native, rule, "it does not exist yet");
                 return NO_STEP;
         }
         if (!native->has_landlock) {
                 plan_miss(
-                        native->plan, CLAUSE_DENY, index,
+                        native->plan, CLAUSE_DENY, rule_index(native, rule),
                         "it does not exist, and without Landlock it would be readable if somebody created it");
                 return NO_STEP;
         }
-        avoid(native, real);
+        native_avoid(native, rule);
         return NO_STEP;
 }
 
@@ -144,8 +129,9 @@ static bool is_own(const struct native *native, const char *path)
                (!strncmp(path, "/proc/", 6) && path[6] >= '0' && path[6] <= '9');
 }
 
-static size_t hide(struct native *native, const struct rule *rule)
+static size_t hide(struct native *native, size_t index)
 {
+        const struct rule *rule = native->sorted[index];
         const char *real = rule->facts.real, *link = native_replaceable_link(native, rule);
 
         if (link) {
@@ -160,49 +146,52 @@ static size_t hide(struct native *native, const struct rule *rule)
                 return NO_STEP;
         }
         if (rule->facts.kind == PATH_ABSENT)
-                return hide_absent(native, rule);
+                return hide_absent(native, index);
         pin_ancestors(native, real);
-        if (!is_in_view(native, real) && !native_is_in_private_tmp(native, real))
+        if (!is_in_view(native, index) && !native_is_in_private_tmp(native, real))
                 return NO_STEP; /* not in the new root: covered by its step */
         /* A mask is lost when somebody outside replaces what it covers; Landlock then still refuses the newcomer. */
-        if (rule->covers_later && native->has_landlock && is_in_view(native, real) &&
-            !is_in_write_rule(native, real))
-                avoid(native, real);
+        if (rule->covers_later && native->has_landlock && is_in_view(native, index) &&
+            !is_in_write_rule(native, index))
+                native_avoid(native, rule);
         return plan_step(native->plan, PLAN_HIDE, real,
-                         is_in_view(native, real) ? rule->facts.kind : PATH_ABSENT);
+                         is_in_view(native, index) ? rule->facts.kind : PATH_ABSENT);
 }
 
 /* Where the command finds its own directory, not the host's. */
-static bool is_private_place(const struct native *native, const char *path)
+static bool is_private_place(const struct native *native, size_t index)
 {
-        return (native_is_in_private_tmp(native, path) && !is_in_view(native, path)) ||
+        const char *path = native->sorted[index]->facts.real;
+
+        return (native_is_in_private_tmp(native, path) && !is_in_view(native, index)) ||
                path_is_below(path, "/dev/shm") || path_is_below(path, "/dev/pts");
 }
 
-static size_t protect(struct native *native, const struct rule *rule)
+static size_t protect(struct native *native, size_t index)
 {
+        const struct rule *rule = native->sorted[index];
         const char *real = rule->facts.real, *link = native_replaceable_link(native, rule);
-        size_t index = rule_index(native, rule);
+        size_t number = rule_index(native, rule);
 
         if (link) {
-                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                plan_miss(native->plan, CLAUSE_PROTECT, number,
                           "'%s' is a symbolic link that the command could replace; protect what it points to",
                           link);
                 return NO_STEP;
         }
-        if (is_private_place(native, real)) {
-                plan_miss(native->plan, CLAUSE_PROTECT, index,
+        if (is_private_place(native, index)) {
+                plan_miss(native->plan, CLAUSE_PROTECT, number,
                           "the command has a private one there; deny it instead");
                 return NO_STEP;
         }
-        if (!is_in_write_rule(native, real))
+        if (!is_in_write_rule(native, index))
                 return NO_STEP; /* read-only with the rest of the world */
         if (rule->facts.kind == PATH_ABSENT) {
                 native_ask(native, rule, "it does not exist yet");
                 return NO_STEP;
         }
         if (rule->facts.kind == PATH_OTHER) {
-                plan_miss(native->plan, CLAUSE_PROTECT, index,
+                plan_miss(native->plan, CLAUSE_PROTECT, number,
                           "a pipe, socket or device can be written on a read-only mount; deny it instead");
                 return NO_STEP;
         }
@@ -210,19 +199,19 @@ static size_t protect(struct native *native, const struct rule *rule)
         return plan_step(native->plan, PLAN_PROTECT, real, rule->facts.kind);
 }
 
-/* The step of the rule above in the tree that already hides or protects this one's path. */
+/* The step of the uppermost rule above in the tree that already hides or protects this one's path. */
 static size_t step_above(const struct native *native, size_t index, bool only_deny)
 {
-        const char *path = native->sorted[index]->facts.real;
+        size_t step = NO_STEP;
 
-        for (size_t i = 0; i < index; i++) {
+        for (size_t i = native->above[index]; i != NO_RULE; i = native->above[i]) {
                 enum rule_kind kind = native->sorted[i]->kind;
 
-                if (native->step_of[i] != NO_STEP && path_is_below(path, native->sorted[i]->facts.real) &&
+                if (native->step_of[i] != NO_STEP &&
                     (kind == RULE_DENY || (!only_deny && kind == RULE_PROTECT)))
-                        return native->step_of[i];
+                        step = native->step_of[i];
         }
-        return NO_STEP;
+        return step;
 }
 
 void native_add_holes(struct native *native)
@@ -237,7 +226,7 @@ void native_add_holes(struct native *native)
                         continue;
                 step = native_replaceable_link(native, rule) ? NO_STEP : step_above(native, i, is_deny);
                 if (step == NO_STEP)
-                        step = is_deny ? hide(native, rule) : protect(native, rule);
+                        step = is_deny ? hide(native, i) : protect(native, i);
                 native->step_of[i] = step;
                 if (step != NO_STEP)
                         plan_cover(native->plan, step, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT,
@@ -258,13 +247,10 @@ void native_cover_unseen(struct native *native, enum plan_op op)
                         world = i;
         for (size_t i = 0; i < native->count && world != NO_STEP; i++) {
                 const struct rule *rule = native->sorted[i];
-                bool is_absent_outside =
-                        rule->facts.kind == PATH_ABSENT && !is_in_view(native, rule->facts.real);
 
                 if (native->step_of[i] != NO_STEP)
                         continue;
-                if (op == PLAN_NEW_ROOT && rule->kind == RULE_DENY &&
-                    (is_absent_outside || !is_in_view(native, rule->facts.real)))
+                if (op == PLAN_NEW_ROOT && rule->kind == RULE_DENY && !is_in_view(native, i))
                         plan_cover(plan, world, CLAUSE_DENY, rule_index(native, rule));
                 if (op == PLAN_READ_ONLY_WORLD && rule->kind == RULE_PROTECT)
                         plan_cover(plan, world, CLAUSE_PROTECT, rule_index(native, rule));

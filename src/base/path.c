@@ -26,6 +26,17 @@ bool path_is_below(const char *path, const char *directory)
         return !strncmp(path, directory, length) && (path[length] == '/' || path[length] == '\0');
 }
 
+int path_compare(const char *left, const char *right)
+{
+        while (*left && *left == *right) {
+                left++;
+                right++;
+        }
+        /* "/a/b" is before "/a-b". */
+        return (*left == '/' ? 1 : 2 * (unsigned char)*left) -
+               (*right == '/' ? 1 : 2 * (unsigned char)*right);
+}
+
 char *path_join(const char *directory, const char *name)
 {
         return text_join(directory[1] ? directory : "", "/", name);

@@ -24,6 +24,8 @@ struct path_facts {
 enum path_kind path_kind_of(unsigned mode);
 /* True when `path` is `directory` or lies below it: /binaries is not below /bin. Both absolute and clean. */
 bool path_is_below(const char *path, const char *directory);
+/* As strcmp(), in the order of a walk: a directory, all that is below it, then what comes after it. */
+int path_compare(const char *left, const char *right);
 /* Takes an absolute path apart from "//", "/./" and a trailing "/"; refuses relative, climbing and endless ones. */
 int path_clean(const char *path, char **out, abatis_error *err);
 /* True for what path_clean() would give back as it is. */

@@ -9,16 +9,16 @@
 
 #include "base/error.h"
 
-/* Makes room for one more item in steps of 16; NULL makes the plan sticky-failed. */
+/* Makes room for one more item, twice as much as before when there is none; NULL makes the plan sticky-failed. */
 static void *grow(struct plan *plan, void *items, size_t count, size_t size)
 {
         void *grown;
 
         if (plan->has_failed)
                 return NULL;
-        if (items && count % 16)
+        if (items && (count < 16 || count & (count - 1)))
                 return items;
-        grown = realloc(items, (count + 16) * size);
+        grown = realloc(items, (count ? 2 * count : 16) * size);
         if (!grown)
                 plan->has_failed = true;
         return grown;
@@ -76,12 +76,14 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         add_clause(plan, CLAUSE_WRITE, PLAN_NO_INDEX, "filesystem.write", "");
         if (!policy->executes_all)
                 add_clause(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX, "filesystem.execute", "");
+        plan->first_of_rules = plan->clause_count;
         for (size_t i = 0; i < policy->rule_count; i++) {
                 if (policy->rules[i].kind == RULE_DENY)
                         add_clause(plan, CLAUSE_DENY, i, "filesystem.deny", policy->rules[i].path);
                 if (policy->rules[i].kind == RULE_PROTECT)
                         add_clause(plan, CLAUSE_PROTECT, i, "filesystem.protect", policy->rules[i].path);
         }
+        plan->end_of_rules = plan->clause_count;
         if (policy->has_private_tmp)
                 add_clause(plan, CLAUSE_TMP, PLAN_NO_INDEX, "filesystem.tmp", "private");
         add_clause(plan, CLAUSE_NETWORK, PLAN_NO_INDEX, "network.mode", network_mode_name(policy->network));
@@ -160,15 +162,38 @@ void plan_target(struct plan *plan, size_t step, const char *target)
                 plan->steps[step].target = copy(plan, target);
 }
 
+/* They are in the order of the policy's rules, of which there may be many. */
+static struct clause *find_clause_of_rule(const struct plan *plan, enum clause_kind kind, size_t index)
+{
+        size_t first = plan->first_of_rules, end = plan->end_of_rules;
+
+        while (first < end) {
+                size_t middle = first + (end - first) / 2;
+
+                if (plan->clauses[middle].index < index)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first < plan->end_of_rules && plan->clauses[first].index == index &&
+                               plan->clauses[first].kind == kind
+                       ? &plan->clauses[first]
+                       : NULL;
+}
+
 static struct clause *find_clause(const struct plan *plan, enum clause_kind kind, size_t index)
 {
+        if (plan->has_failed)
+                return NULL;
+        if (kind == CLAUSE_DENY || kind == CLAUSE_PROTECT)
+                return find_clause_of_rule(plan, kind, index);
         for (size_t i = 0; i < plan->clause_count; i++)
                 if (plan->clauses[i].kind == kind && plan->clauses[i].index == index)
                         return &plan->clauses[i];
         return NULL;
 }
 
-static void cover(struct plan *plan, size_t step, const struct clause *clause)
+static void cover(struct plan *plan, size_t step, struct clause *clause)
 {
         struct cover *covers = grow(plan, plan->covers, plan->cover_count, sizeof(*covers));
 
@@ -176,11 +201,12 @@ static void cover(struct plan *plan, size_t step, const struct clause *clause)
                 return;
         plan->covers = covers;
         covers[plan->cover_count++] = (struct cover){ step, (size_t)(clause - plan->clauses) };
+        clause->is_covered = true;
 }
 
 void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index)
 {
-        const struct clause *clause = find_clause(plan, kind, index);
+        struct clause *clause = find_clause(plan, kind, index);
 
         if (clause)
                 cover(plan, step, clause);
@@ -211,19 +237,20 @@ void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_in
 
 void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)
 {
+        struct clause *clause = find_clause(plan, kind, index), *end = plan->clauses + plan->clause_count;
         va_list arguments;
 
+        /* Exceptions of several lists have the same number. */
+        while (clause && clause < end && clause->reason)
+                do
+                        clause++;
+                while (clause < end && (clause->kind != kind || clause->index != index));
+        if (!clause || clause == end)
+                return;
         va_start(arguments, format);
-        for (size_t i = 0; i < plan->clause_count; i++) {
-                struct clause *clause = &plan->clauses[i];
-
-                if (clause->kind != kind || clause->index != index || clause->reason)
-                        continue;
-                if (vasprintf(&clause->reason, format, arguments) < 0) {
-                        clause->reason = NULL;
-                        plan->has_failed = true;
-                }
-                break;
+        if (vasprintf(&clause->reason, format, arguments) < 0) {
+                clause->reason = NULL;
+                plan->has_failed = true;
         }
         va_end(arguments);
 }
@@ -254,12 +281,7 @@ unsigned plan_broker_asks(const struct plan *plan)
 
 bool plan_is_held(const struct plan *plan, size_t clause)
 {
-        if (plan->clauses[clause].reason)
-                return false;
-        for (size_t i = 0; i < plan->cover_count; i++)
-                if (plan->covers[i].clause == clause)
-                        return true;
-        return false;
+        return plan->clauses[clause].is_covered && !plan->clauses[clause].reason;
 }
 
 int plan_check(const struct plan *plan, bool is_best_effort, abatis_error *err)

@@ -39,9 +39,10 @@ enum clause_kind {
 
 struct clause {
         enum clause_kind kind;
-        size_t index; /* of the rule or limit it stands for */
-        char *name;   /* owned: "filesystem.deny /home/u/.ssh" */
-        char *reason; /* owned: why nothing enforces it; NULL while something does */
+        size_t index;    /* of the rule or limit it stands for */
+        char *name;      /* owned: "filesystem.deny /home/u/.ssh" */
+        char *reason;    /* owned: why nothing enforces it; NULL while something does */
+        bool is_covered; /* by a step */
 };
 
 /* In the order in which they are carried out: first by the init process, then by the command, then outside. */
@@ -124,6 +125,7 @@ struct plan {
         struct cover {
                 size_t step, clause;
         } * covers;
+        size_t first_of_rules, end_of_rules; /* where the clauses of rules begin and end */
         size_t clause_count, step_count, grant_count, cover_count;
         bool has_failed; /* an allocation failed: builders are sticky */
 };

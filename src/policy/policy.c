@@ -43,6 +43,8 @@ const char *network_mode_name(enum network_mode mode)
         return "?";
 }
 
+enum { MANY_RULES = 64 };
+
 enum key_id limit_key_id(enum limit limit)
 {
         static const enum key_id ids[LIMIT_COUNT] = {
@@ -447,5 +449,8 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
         if (!r)
                 r = commands_resolve(policy, err);
         policy->is_finished = !r;
+        /* To make one takes as long as to look through all rules some times. */
+        if (!r && policy->rule_count > MANY_RULES && !policy->index)
+                r = index_new(policy, &policy->index, err);
         return r;
 }

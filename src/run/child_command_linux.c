@@ -121,14 +121,32 @@ static long allow(long ruleset, long fd, uint64_t allowed)
         return RAW(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, &attributes, 0);
 }
 
-static bool is_excepted(const char *name, const char *const *except)
+/* As strcmp() does it. */
+static int compare(const char *left, const char *right)
 {
+        while (*left && *left == *right) {
+                left++;
+                right++;
+        }
+        return (unsigned char)*left - (unsigned char)*right;
+}
+
+/* The list is sorted, and may be as long as the directory. */
+static bool is_excepted(const char *name, const char *const *except, size_t count)
+{
+        size_t first = 0, end = count;
+
         if (text_is_dots(name))
                 return true;
-        for (; *except; except++)
-                if (text_is_same(name, *except))
-                        return true;
-        return false;
+        while (first < end) {
+                size_t middle = first + (end - first) / 2;
+
+                if (compare(except[middle], name) < 0)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first < count && !compare(except[first], name);
 }
 
 /* Files know fewer rights than directories. A link gets none; what it leads to has its own or none. */
@@ -173,17 +191,20 @@ static __attribute__((noinline)) long allow_entries(long ruleset, long place, co
 {
         char buffer[8192] __attribute__((aligned(8)));
         long directory = RAW(SYS_openat, place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), got, r = 0;
+        size_t excepted = 0;
 
         /* Nothing can appear below a file, so it has the rights itself; what takes its place has none. */
         if (directory == -ENOTDIR)
                 return allow_opened(ruleset, place, rule->allowed);
         if (directory < 0)
                 return directory;
+        while (rule->except[excepted])
+                excepted++;
         while (!r && (got = RAW(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0) {
                 for (long at = 0; at < got && !r;) {
                         const struct directory_entry *entry = (const void *)(buffer + at);
 
-                        if (!is_excepted(entry->name, rule->except))
+                        if (!is_excepted(entry->name, rule->except, excepted))
                                 r = allow_entry(ruleset, directory, entry, rule->allowed);
                         /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
                         at += entry->length;

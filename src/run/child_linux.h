@@ -86,7 +86,7 @@ struct child_rule {
         const char *path; /* borrowed */
         bool is_inside;   /* in a place that init makes: nothing to be found there before it is done */
         /* With a list: not the directory gets the rights but each of its entries, those named here excepted. */
-        const char *const *except; /* owned by the resources, NULL-terminated */
+        const char *const *except; /* owned by the resources; sorted, NULL-terminated */
 };
 
 /* What needs no plan: see ground_linux.h. Init does its steps, and the command, once there is a plan, begins with its own. Read-only once

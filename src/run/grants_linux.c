@@ -40,7 +40,30 @@ struct granter {
         const abatis_host *host;
         struct resources *resources;
         bool lists_directories; /* the broker does, and Landlock grants no right to */
+        const char **avoided;   /* owned: those of the plan, as path_compare() has them */
+        size_t avoided_count;
 };
+
+static int compare_avoided(const void *left, const void *right)
+{
+        return path_compare(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* The first of the avoided that is the path, or comes after it: all below it follow there. */
+static size_t find_avoided(const struct granter *granter, const char *path)
+{
+        size_t first = 0, end = granter->avoided_count;
+
+        while (first < end) {
+                size_t middle = first + (end - first) / 2;
+
+                if (path_compare(granter->avoided[middle], path) < 0)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first;
+}
 
 /* Where the command finds what init put there, not the host's own. */
 static bool is_in_private_place(const struct granter *granter, const char *path)
@@ -81,45 +104,43 @@ static const char *next_component(const char *path, const char *directory, size_
         return name;
 }
 
-/* The entries of `directory` that are avoided or lead to what is: a NULL-terminated list, its strings in one block
- * behind the pointers. Empty when there is none. */
-static int list_exceptions(const struct plan *plan, const char *directory, const char ***out, size_t *count,
+/* The entries of `directory` that are avoided or lead to what is, in the order of strcmp(): a NULL-terminated list, its strings
+ * in one block behind the pointers. NULL when there is none. */
+static int list_exceptions(const struct granter *granter, const char *directory, const char ***out,
                            abatis_error *err)
 {
-        size_t pointers = (plan->avoided.count + 1) * sizeof(char *), bytes = 0, length;
+        size_t first = find_avoided(granter, directory), end = first, pointers, bytes = 0, length, count = 0;
         const char **list;
         char *strings;
 
-        for (size_t i = 0; i < plan->avoided.count; i++)
-                bytes += strlen(plan->avoided.items[i]) + 1;
+        for (; end < granter->avoided_count && path_is_below(granter->avoided[end], directory); end++)
+                bytes += strlen(granter->avoided[end]) + 1;
+        if (end == first)
+                return 0;
+        pointers = (end - first + 1) * sizeof(char *);
         list = malloc(pointers + bytes);
         if (!list)
                 return error_memory(err);
         strings = (char *)list + pointers;
-        *count = 0;
-        for (size_t i = 0; i < plan->avoided.count; i++) {
-                const char *name = next_component(plan->avoided.items[i], directory, &length);
-                bool is_new = name != NULL;
+        for (size_t i = first; i < end; i++) {
+                const char *name = next_component(granter->avoided[i], directory, &length);
 
-                for (size_t j = 0; j < *count && is_new; j++)
-                        is_new = strncmp(list[j], name, length) || list[j][length];
-                if (!is_new)
+                if (!name || (count && !strncmp(list[count - 1], name, length) && !list[count - 1][length]))
                         continue;
-                list[(*count)++] = memcpy(strings, name, length);
+                list[count++] = memcpy(strings, name, length);
                 strings[length] = '\0';
                 strings += length + 1;
         }
-        list[*count] = NULL;
+        list[count] = NULL;
         *out = list;
         return 0;
 }
 
-static bool is_avoided(const struct plan *plan, const char *path)
+static bool is_avoided(const struct granter *granter, const char *path)
 {
-        for (size_t i = 0; i < plan->avoided.count; i++)
-                if (!strcmp(plan->avoided.items[i], path))
-                        return true;
-        return false;
+        size_t at = find_avoided(granter, path);
+
+        return at < granter->avoided_count && !strcmp(granter->avoided[at], path);
 }
 
 static int add_grant(struct granter *granter, const char *path, uint64_t access, abatis_error *err);
@@ -161,16 +182,14 @@ static bool is_listable(const char *path)
 static int add_grant(struct granter *granter, const char *path, uint64_t access, abatis_error *err)
 {
         OWN_FREE const char **except = NULL;
-        size_t count = 0;
-        int r = 0;
+        int r;
 
-        if (is_avoided(granter->plan, path))
+        if (is_avoided(granter, path))
                 return 0;
-        if (granter->plan->avoided.count)
-                r = list_exceptions(granter->plan, path, &except, &count, err);
+        r = list_exceptions(granter, path, &except, err);
         if (r < 0)
                 return r;
-        if (!count)
+        if (!except)
                 return add_rule(granter, (struct child_rule){ access, path, false, NULL }, err);
         if (!is_listable(path))
                 return error_set(
@@ -186,10 +205,46 @@ static int add_grant(struct granter *granter, const char *path, uint64_t access,
         return r;
 }
 
+static int sort_avoided(struct granter *granter, abatis_error *err)
+{
+        const struct strings *avoided = &granter->plan->avoided;
+
+        if (!avoided->count)
+                return 0;
+        granter->avoided = malloc(avoided->count * sizeof(*granter->avoided));
+        if (!granter->avoided)
+                return error_memory(err);
+        granter->avoided_count = avoided->count;
+        for (size_t i = 0; i < avoided->count; i++)
+                granter->avoided[i] = avoided->items[i];
+        qsort(granter->avoided, avoided->count, sizeof(*granter->avoided), compare_avoided);
+        return 0;
+}
+
+static int add_grants(struct granter *granter, abatis_error *err)
+{
+        int r = sort_avoided(granter, err);
+
+        for (size_t i = 0; i < granter->plan->grant_count && !r; i++) {
+                const struct grant *grant = &granter->plan->grants[i];
+                uint64_t access = rights_to_access(grant->rights, granter->host->landlock_abi);
+
+                r = grant->is_inside
+                            ? add_rule(granter, (struct child_rule){ access, grant->path, true, NULL }, err)
+                            : add_grant(granter, grant->path, access, err);
+        }
+        free(granter->avoided);
+        return r;
+}
+
 int grants_make(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                 struct resources *resources, abatis_error *err)
 {
-        struct granter granter = { plan, policy, host, resources, plan_has(plan, PLAN_SWEEP) };
+        struct granter granter = { .plan = plan,
+                                   .policy = policy,
+                                   .host = host,
+                                   .resources = resources,
+                                   .lists_directories = plan_has(plan, PLAN_SWEEP) };
         struct ll_ruleset *ruleset = &resources->child.ruleset;
         int abi = host->landlock_abi;
 
@@ -204,16 +259,5 @@ int grants_make(const struct plan *plan, const abatis_policy *policy, const abat
                         rights_to_access(GRANT_READ | GRANT_WRITE |
                                                  (policy->commands.count ? 0 : GRANT_EXECUTE),
                                          abi);
-        for (size_t i = 0; i < plan->grant_count; i++) {
-                const struct grant *grant = &plan->grants[i];
-                uint64_t access = rights_to_access(grant->rights, abi);
-                int r = grant->is_inside
-                                ? add_rule(&granter, (struct child_rule){ access, grant->path, true, NULL },
-                                           err)
-                                : add_grant(&granter, grant->path, access, err);
-
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return add_grants(&granter, err);
 }

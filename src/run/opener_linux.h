@@ -19,6 +19,9 @@ struct opener {
         uint64_t noexec;          /* the attribute, where nothing but what is listed is code; else 0 */
         unsigned tmp_slot, shm_slot, proc_slot, node_slot,
                 tree_slot; /* tree_slot: of the next tree to put back */
+        uint32_t *
+                made; /* owned: a hash table of the steps that make what lies on the stage; number + 1, or 0 */
+        size_t made_count, made_capacity;
         bool has_failed;
         struct init_step dropped_init; /* written to after a failure, never read */
         struct command_step dropped_command;

@@ -84,26 +84,62 @@ static const char *staged_name(struct opener *opener, const char *path)
         return *opener->root ? opener_keep(opener, "root", path) : NULL;
 }
 
+/* The place of a name in the table, or the free one where it belongs. */
+static uint32_t *find_made(const struct opener *opener, const char *name, size_t length)
+{
+        uint64_t hash = 0;
+
+        for (size_t i = 0; i < length; i++)
+                hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
+        for (size_t i = hash ^ hash >> 32;; i++) {
+                uint32_t *place = &opener->made[i & (opener->made_capacity - 1)];
+                const struct init_step *step = &opener->steps->init[*place ? *place - 1 : 0];
+
+                if (!*place || (step->length == length && !memcmp(step->path, name, length)))
+                        return place;
+        }
+}
+
+/* At least half of it stays free. */
+static bool make_room_for_made(struct opener *opener)
+{
+        struct opener grown = *opener;
+
+        if (2 * opener->made_count < opener->made_capacity)
+                return true;
+        grown.made_capacity = opener->made_capacity ? 2 * opener->made_capacity : 64;
+        grown.made = calloc(grown.made_capacity, sizeof(*grown.made));
+        opener->has_failed |= !grown.made;
+        if (!grown.made)
+                return false;
+        for (size_t i = 0; i < opener->made_capacity; i++) {
+                const struct init_step *step =
+                        &opener->steps->init[opener->made[i] ? opener->made[i] - 1 : 0];
+
+                if (opener->made[i])
+                        *find_made(&grown, step->path, step->length) = opener->made[i];
+        }
+        free(opener->made);
+        opener->made = grown.made;
+        opener->made_capacity = grown.made_capacity;
+        return true;
+}
+
 static void make_staged(struct opener *opener, enum init_op op, const char *name, unsigned mode)
 {
         struct init_step *step = opener_init(opener, op, name);
 
         step->length = strlen(name);
         step->value = mode;
+        if (opener->has_failed || !make_room_for_made(opener))
+                return;
+        *find_made(opener, name, step->length) = (uint32_t)opener->steps->init_count;
+        opener->made_count++;
 }
 
 static bool was_made(const struct opener *opener, const char *name)
 {
-        size_t length = strlen(name);
-
-        for (size_t i = 0; i < opener->steps->init_count; i++) {
-                const struct init_step *step = &opener->steps->init[i];
-
-                if ((step->op == INIT_MAKE_DIR || step->op == INIT_MAKE_FILE) && step->length == length &&
-                    !memcmp(step->path, name, length))
-                        return true;
-        }
-        return false;
+        return opener->has_failed || (opener->made && *find_made(opener, name, strlen(name)));
 }
 
 static void make_directories(struct opener *opener, const char *name, bool with_last)

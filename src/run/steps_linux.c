@@ -539,6 +539,7 @@ int steps_make(enum steps_part part, const struct plan *plan, const abatis_polic
                                  .root = "" };
         int r = make_steps(&opener, err);
 
+        free(opener.made);
         out->root_length = strlen(opener.root);
         return r;
 }

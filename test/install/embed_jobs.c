@@ -310,6 +310,30 @@ static void test_launch_after_open(void)
         abatis_sandbox_free(sandbox);
 }
 
+/* What was made ready for one sandbox is not used in another. */
+static void test_another_sandbox_than_prepared_for(void)
+{
+        struct shell command;
+        abatis_job *job = prepare(&command, "echo $MADE_FOR");
+        abatis_sandbox *first = open_sandbox_for(job, SETTINGS("environment", "MADE_FOR=first")), *second;
+        abatis_result *result;
+
+        abatis_sandbox_free(first);
+        second = open_sandbox(SETTINGS("environment", "MADE_FOR=second"));
+        result = launch_and_finish(job, second);
+        report("job_made_ready_for_one_sandbox_runs_in_another_as_that_says",
+               first && has_output(result, "second\n", ""), "something else came");
+        abatis_result_free(result);
+        abatis_sandbox_free(second);
+        job = prepare(&command, "echo $MADE_FOR");
+        first = open_sandbox_for(job, SETTINGS("environment", "MADE_FOR=first"));
+        result = launch_and_finish(job, first);
+        report("job_runs_in_the_sandbox_it_was_made_ready_for", has_output(result, "first\n", ""),
+               "something else came");
+        abatis_result_free(result);
+        abatis_sandbox_free(first);
+}
+
 static void test_change_of_mind(void)
 {
         for (int capture = 0; capture < 2; capture++) {
@@ -627,6 +651,7 @@ static void test_everything(void)
         test_cancel_at_any_time();
         test_threads();
         test_launch_after_open();
+        test_another_sandbox_than_prepared_for();
         test_change_of_mind();
         test_nothing_runs_before_the_launch();
         test_second_launch();

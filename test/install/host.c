@@ -42,11 +42,18 @@ bool report(const char *name, bool is_right, const char *format, ...)
 
 abatis_sandbox *open_sandbox(const char *const *settings)
 {
+        return open_sandbox_for(NULL, settings);
+}
+
+abatis_sandbox *open_sandbox_for(abatis_job *prepared, const char *const *settings)
+{
         const abatis_policy_options policy_options = { .size = sizeof(policy_options),
                                                        .preset = "dev",
                                                        .workspace = workspace };
         /* Whoever counts processes here counts those of jobs: test/prepared has the others. */
-        const abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options), .spares = -1 };
+        const abatis_sandbox_options sandbox_options = { .size = sizeof(sandbox_options),
+                                                         .prepared = prepared,
+                                                         .spares = -1 };
         abatis_sandbox *sandbox = NULL;
         abatis_policy *policy = NULL;
         abatis_error err = { 0, 0, "" };

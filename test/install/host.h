@@ -30,6 +30,8 @@ bool has_no_child(void);
 
 /* A sandbox over the workspace with these settings: keys and values in turn, ended by NULL. */
 abatis_sandbox *open_sandbox(const char *const *settings);
+/* For a job that was prepared, or NULL. */
+abatis_sandbox *open_sandbox_for(abatis_job *prepared, const char *const *settings);
 #define SETTINGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 struct shell {

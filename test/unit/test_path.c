@@ -189,6 +189,21 @@ static void below_compares_whole_components(void **state)
                 assert_int_equal(path_is_below(cases[i].path, cases[i].directory), cases[i].is_below);
 }
 
+static void in_order_a_directory_is_followed_by_all_that_is_below_it(void **state)
+{
+        static const char *const sorted[] = { "/",     "/a",   "/a/b",      "/a/b/c", "/a/b!",      "/a/c",
+                                              "/a!/x", "/a-b", "/a-b/\x01", "/aa",    "/a\xc3\xa4", "/b" };
+        const size_t count = sizeof(sorted) / sizeof(*sorted);
+
+        (void)state;
+        for (size_t i = 0; i < count; i++)
+                for (size_t j = 0; j < count; j++) {
+                        int order = path_compare(sorted[i], sorted[j]);
+
+                        assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+                }
+}
+
 static void joining_knows_the_root(void **state)
 {
         char *joined = path_join("/", "a");
@@ -598,6 +613,7 @@ int main(void)
                 cmocka_unit_test(what_does_not_exist_may_be_longer_than_the_kernel_takes),
                 cmocka_unit_test(a_path_may_have_65535_bytes_and_2048_names),
                 cmocka_unit_test(below_compares_whole_components),
+                cmocka_unit_test(in_order_a_directory_is_followed_by_all_that_is_below_it),
                 cmocka_unit_test(joining_knows_the_root),
                 SCRATCH_TEST(what_exists_keeps_its_name_and_has_its_kind),
                 SCRATCH_TEST(names_with_newlines_are_names),
