@@ -78,6 +78,7 @@ static void measure_waiting(const struct place *place, abatis_sandbox *sandbox)
 {
         static struct waiting waiting[WAITING];
         unsigned before = count_descriptors();
+        long rss = status_kib("VmRSS:"), rss_beside = 0;
         int gate[2], epoll = epoll_create1(EPOLL_CLOEXEC);
         size_t left = WAITING;
         abatis_error err;
@@ -104,6 +105,7 @@ static void measure_waiting(const struct place *place, abatis_sandbox *sandbox)
                 }
                 if (spoken == WAITING && all_run == 0) {
                         all_run = now_us() - start;
+                        rss_beside = status_kib("VmRSS:") - rss;
                         close(gate[1]); /* now they may end */
                 }
         }
@@ -113,6 +115,13 @@ static void measure_waiting(const struct place *place, abatis_sandbox *sandbox)
         unsigned after = count_descriptors();
         printf("%d jobs at once on one epoll: all run after %.0f ms, all done after %.0f ms, %.0f us each\n",
                WAITING, all_run / 1e3, us / 1e3, us / WAITING);
+        /* Init has no memory of its own. */
+        printf("beside each of them %.1f KiB, and what the kernel has of two processes\n",
+               (double)rss_beside / WAITING);
+        figure_write(place, "memory", "beside a job of the library", "kib", (double)rss_beside / WAITING,
+                     NULL);
+        bar_at_most(place, "256 jobs at once: KiB beside each running command", (double)rss_beside / WAITING,
+                    64);
         bar_at_most(place, "256 jobs at once: descriptors left over", (double)after - before, 0);
 }
 
