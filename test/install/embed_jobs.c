@@ -315,18 +315,18 @@ static void test_another_sandbox_than_prepared_for(void)
 {
         struct shell command;
         abatis_job *job = prepare(&command, "echo $MADE_FOR");
-        abatis_sandbox *first = open_sandbox_for(job, SETTINGS("environment", "MADE_FOR=first")), *second;
+        abatis_sandbox *first = open_sandbox_for(job, SETTINGS("environment.set", "MADE_FOR=first")), *second;
         abatis_result *result;
 
         abatis_sandbox_free(first);
-        second = open_sandbox(SETTINGS("environment", "MADE_FOR=second"));
+        second = open_sandbox(SETTINGS("environment.set", "MADE_FOR=second"));
         result = launch_and_finish(job, second);
         report("job_made_ready_for_one_sandbox_runs_in_another_as_that_says",
                first && has_output(result, "second\n", ""), "something else came");
         abatis_result_free(result);
         abatis_sandbox_free(second);
         job = prepare(&command, "echo $MADE_FOR");
-        first = open_sandbox_for(job, SETTINGS("environment", "MADE_FOR=first"));
+        first = open_sandbox_for(job, SETTINGS("environment.set", "MADE_FOR=first"));
         result = launch_and_finish(job, first);
         report("job_runs_in_the_sandbox_it_was_made_ready_for", has_output(result, "first\n", ""),
                "something else came");
