@@ -14,6 +14,12 @@ passed=0 failed=0 skipped=0
 scratch=$(mktemp -d /var/tmp/abatis-valgrind.XXXXXX) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 finish() {
+        wait
+        if [ -d "$scratch/said" ]; then
+                cat "$scratch"/said/*
+                passed=$((passed + $(cat "$scratch"/said/* | grep -c '^ok ')))
+                failed=$((failed + $(cat "$scratch"/said/* | grep -c '^not ok ')))
+        fi
         echo "$passed passed, $failed failed, $skipped skipped"
         [ "$failed" -eq 0 ]
 }
@@ -46,38 +52,45 @@ if ! valgrind --quiet "$abatis" --version >/dev/null 2>&1; then
         strip -g "$abatis" "$scratch"/tests/*
 fi
 
-clean() { # NAME EXPECTED-EXIT COMMAND...: fails on any error or leak that valgrind finds, and where it found no end
-        local name=$1 expected=$2 status
+judge() { # NAME EXPECTED-EXIT COMMAND...: says "not ok" of any error or leak that valgrind finds, and where it found no end
+        local name=$1 expected=$2 status own
         shift 2
+        own=$(mktemp -d "$scratch/judge.XXXXXX")
         # A child that was made to try something exits without freeing what it shares with its parent. The log goes through
         # a pipe: a test that limits the size of files would otherwise end valgrind at its next line.
         valgrind --quiet --leak-check=full --show-leak-kinds=definite,indirect,possible --errors-for-leak-kinds=all \
                 --error-exitcode=99 --child-silent-after-fork=yes --log-fd=9 \
-                "$@" 9>&1 >"$scratch/out" 2>"$scratch/err" </dev/null | cat >"$scratch/log"
+                "$@" 9>&1 >"$own/out" 2>"$own/err" </dev/null | cat >"$own/log"
         status=${PIPESTATUS[0]}
         if [ "$status" -eq 99 ]; then
-                echo "not ok $name - $(grep -v '^--' "$scratch/log" | head -n 12 | sed 's/^==[0-9]*== *//' | tr '\n' ';')"
-                failed=$((failed + 1))
+                echo "not ok $name - $(grep -v '^--' "$own/log" | head -n 12 | sed 's/^==[0-9]*== *//' | tr '\n' ';')"
         elif [ "$status" -gt 128 ]; then
                 echo "not ok $name - valgrind was ended by signal $((status - 128)) before it could judge"
-                failed=$((failed + 1))
         elif [ "$expected" != any ] && [ "$status" -ne "$expected" ]; then
-                echo "not ok $name - exit code $status instead of $expected: $(head -c 300 "$scratch/err" | tr '\n' ' ')"
-                failed=$((failed + 1))
+                echo "not ok $name - exit code $status instead of $expected: $(head -c 300 "$own/err" | tr '\n' ' ')"
         else
                 echo "ok $name"
-                passed=$((passed + 1))
         fi
+}
+
+# As many at once as there are processors: none has to do with another. finish() prints what they said, in order.
+number=0
+at_once=$(getconf _NPROCESSORS_ONLN)
+mkdir "$scratch/said"
+clean() { # the same
+        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
+                wait -n
+        done
+        number=$((number + 1))
+        judge "$@" >"$scratch/said/$(printf %04d $number)" &
 }
 
 # It must see what there is to see, or all the rest proves nothing.
 printf '#include <stdlib.h>\nint main(void) { return !malloc(7); }\n' >"$scratch/leak.c"
 "${CC:-cc}" -O0 -o "$scratch/leak" "$scratch/leak.c"
-clean planted_leak any "$scratch/leak" >"$scratch/planted"
-passed=0
-if grep -q '^not ok planted_leak' "$scratch/planted"; then
+if judge planted_leak any "$scratch/leak" | grep -q '^not ok planted_leak'; then
         echo "ok valgrind_finds_a_planted_leak"
-        passed=1 failed=0
+        passed=1
 else
         echo "not ok valgrind_finds_a_planted_leak - it did not"
         failed=1
