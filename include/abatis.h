@@ -233,7 +233,8 @@ ABATIS_API int abatis_job_launch(abatis_job *job, abatis_sandbox *sandbox, abati
  * it out of an epoll set before abatis_job_finish(): closing it is not enough, since a process of another job that began
  * meanwhile may hold a copy for a moment. */
 ABATIS_API int abatis_job_fd(const abatis_job *job);
-/* Does what can be done without blocking; *done is 1 when the whole process tree is gone. */
+/* Does what can be done without blocking; *done is 1 when the whole process tree is gone. (Of a job that was prepared its empty
+ * sandbox may still be there: abatis_job_finish() waits for that, a fraction of a millisecond.) */
 ABATIS_API int abatis_job_advance(abatis_job *job, int *done, abatis_error *err);
 /* Sends a signal to the command's process group; SIGKILL ends the whole tree. */
 ABATIS_API int abatis_job_signal(abatis_job *job, int signal_number, abatis_error *err);

@@ -224,6 +224,17 @@ static void grant_own_places(struct plan *plan, unsigned seen)
                 plan_grant(plan, devices[i], seen | GRANT_WRITE | GRANT_DEVICE, true);
 }
 
+/* By a rule above, or for the same path. */
+static bool is_denied(const struct native *native, size_t index)
+{
+        const char *path = native->sorted[index]->facts.real;
+
+        for (size_t i = index + 1; i < native->count && !strcmp(native->sorted[i]->facts.real, path); i++)
+                if (native->sorted[i]->kind == RULE_DENY)
+                        return true;
+        return native->is_in_denied[index];
+}
+
 static void add_grants(struct native *native)
 {
         const abatis_policy *policy = native->policy;
@@ -250,11 +261,15 @@ static void add_grants(struct native *native)
         for (size_t i = 0; i < native->count; i++) {
                 const struct rule *rule = native->sorted[i];
 
-                if (rule->facts.kind == PATH_ABSENT)
+                /* Without mounts nothing else keeps the command from a tree in what is denied, or protected. */
+                if (rule->facts.kind == PATH_ABSENT || is_denied(native, i))
                         continue;
                 if (rule->kind == RULE_WRITE)
                         plan_grant(plan, rule->facts.real,
-                                   native_asks_in(native, rule->facts.real) ? all & ~GRANT_WRITE : all,
+                                   is_below_kind(native, i, RULE_PROTECT) ||
+                                                   native_asks_in(native, rule->facts.real)
+                                           ? all & ~GRANT_WRITE
+                                           : all,
                                    false);
                 else if (rule->kind == RULE_EXECUTE && !(policy->reads_all && policy->executes_all))
                         plan_grant(plan, rule->facts.real, GRANT_READ | execute, false);

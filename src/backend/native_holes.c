@@ -214,6 +214,17 @@ static size_t step_above(const struct native *native, size_t index, bool only_de
         return step;
 }
 
+/* A path that is denied twice is gone round for both. */
+static void avoid_again(struct native *native, size_t index)
+{
+        size_t above = native->above[index];
+        const struct rule *rule = native->sorted[index];
+
+        if (above != NO_RULE && native->is_avoided[rule_index(native, native->sorted[above])] &&
+            !strcmp(native->sorted[above]->facts.real, rule->facts.real))
+                native->is_avoided[rule_index(native, rule)] = true;
+}
+
 void native_add_holes(struct native *native)
 {
         for (size_t i = 0; i < native->count; i++) {
@@ -228,6 +239,8 @@ void native_add_holes(struct native *native)
                 if (step == NO_STEP)
                         step = is_deny ? hide(native, i) : protect(native, i);
                 native->step_of[i] = step;
+                if (is_deny)
+                        avoid_again(native, i);
                 if (step != NO_STEP)
                         plan_cover(native->plan, step, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT,
                                    rule_index(native, rule));

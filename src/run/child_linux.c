@@ -105,7 +105,8 @@ static __attribute__((noreturn)) void end(struct child_job *job, int code)
         if (!job->ground->namespaces)
                 child_sweep(job);
         child_tmp_remove(job);
-        if (job->end_event)
+        /* A broker may still do what somebody asked for who is dead. */
+        if (job->end_event && !(job->plan && job->plan->broker))
                 tell_end(job);
         for (;;)
                 RAW(SYS_exit_group, code);

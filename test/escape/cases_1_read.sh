@@ -105,6 +105,12 @@ try denied_file_is_not_read_in_a_race_of_symlinks without_the_rule leak read_rac
 try read_only_file_is_not_written_in_a_race_of_symlinks without_the_rule tree write_race "$OUT/ro.txt" \
         "$WS/ok.txt" "$WS/racer" 5000
 
+# What denies a tree wins over what grants a part of it.
+SANDBOX=(--preset dev --workspace "$WS" --deny "$TREE/real" --write "$TREE/real/secret")
+try writable_file_in_a_denied_tree_is_not_read without_the_rule leak read_open "$TREE/real/secret"
+SANDBOX=(--preset dev --workspace "$WS" --deny "$TREE/real/secret" --write "$TREE/real/secret")
+try denied_file_is_not_read_though_it_is_writable without_the_rule leak read_open "$TREE/real/secret"
+
 # A rule names a symlink: what it leads to is what counts. A link that the command could replace may be
 # refused by name.
 SANDBOX=(--preset dev --workspace "$WS" --deny "$TREE/linked-real")

@@ -111,6 +111,15 @@ if [[ $(ulimit -Hc) == unlimited && $(</proc/sys/kernel/core_pattern) != [/\|]* 
         try crash_leaves_no_core_file_in_a_protected_directory outside tree tree_dump_core "$WS/protect"
 fi
 
+# What protects a tree wins over what grants a part of it. No repository is near, for whose sake a broker would be asked.
+SANDBOX=(--preset dev --workspace "$OUT/dir" --protect "$OUT" --write "$OUT/ro.txt")
+try writable_file_in_a_protected_tree_is_not_written without_the_rule tree write_open "$OUT/ro.txt"
+try writable_file_in_a_protected_tree_is_not_chmodded without_the_rule tree chmod "$OUT/ro.txt"
+try workspace_in_a_protected_tree_takes_no_new_name without_the_rule tree tree_create "$OUT/dir"
+SANDBOX=(--preset dev --workspace "$TREE/real" --deny "$OUT" --write "$OUT/ro.txt")
+try writable_file_in_a_denied_tree_is_not_written without_the_rule tree write_open "$OUT/ro.txt"
+default_policy
+
 # A file that lends its owner's rights to whoever runs it, left in the workspace. Dangerous when the owner is
 # root.
 for call in chmod fchmod fchmodat fchmodat2 fchmod_high_bits; do

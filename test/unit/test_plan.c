@@ -22,9 +22,11 @@ static struct plan *cover_all_but(const abatis_policy *policy, size_t left_out)
 
                         plan_cover(plan, step, plan->clauses[i].kind, plan->clauses[i].index);
                         assert_int_equal(plan->cover_count, count + 1);
-                        /* Clauses of one kind and index are found by the first; this one is meant. */
-                        plan->covers[count].clause = i;
+                        assert_true(plan->clauses[plan->covers[count].clause].is_covered);
                 }
+        /* Clauses of one kind and index are found by the first; each is meant. */
+        for (size_t i = 0; i < plan->clause_count; i++)
+                plan->clauses[i].is_covered = i != left_out;
         return plan;
 }
 
