@@ -244,7 +244,10 @@ static int draft(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
 /* While there is time. Of what goes wrong here the launch will tell. */
 static void draft_ahead(abatis_job *job, abatis_sandbox *sandbox)
 {
-        if (!job || job->sandbox || job_has_ground(job->job) || draft(job, sandbox, NULL) < 0)
+        if (!job || job->sandbox)
+                return;
+        undraft(job); /* what was made for another plan */
+        if (job_has_ground(job->job) || draft(job, sandbox, NULL) < 0)
                 return;
         if (sandbox->recorder.log)
                 audit_open_ahead(sandbox->recorder.log);
