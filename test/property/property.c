@@ -38,6 +38,7 @@ struct run {
         unsigned long answers[3][2];       /* compared, by access and what the engine said */
         unsigned long disagreements[3][2]; /* the same of those that came out wrong */
         bool is_self_test;                 /* disagreements are wanted, and not shown */
+        bool is_bare;                      /* there are no namespaces */
 };
 
 /* One round: what it is about and what came of it. */
@@ -250,6 +251,63 @@ static bool is_known_limit(const struct question *question, const struct probe_a
                (!strncmp(question->rule, "protect '", 9) || is_below(question->path, "/tmp"));
 }
 
+/* Without namespaces the command has the host's own places, and what it may do there is a matter of its own. */
+static bool is_elsewhere_in_bare(const struct question *question)
+{
+        return question->place != PLACE_HOST || is_below(question->path, "/dev") ||
+               is_below(question->path, "/tmp") || is_below(question->path, "/proc");
+}
+
+/* Where it is, or would be made; or NULL. */
+static char *find_real(const char *path)
+{
+        char *real = realpath(path, NULL), *parent, *found;
+        const char *slash = strrchr(path, '/');
+
+        if (real || errno != ENOENT || !slash || slash == path)
+                return real;
+        parent = strndup(path, (size_t)(slash - path));
+        found = parent ? realpath(parent, NULL) : NULL;
+        if (found)
+                real = join(found, slash + 1);
+        free(parent);
+        free(found);
+        return real;
+}
+
+/* Landlock knows files, not names: what has a right has it by each of its names, and a link is followed whatever directory it
+ * lies in. What the broker denies can be executed. None of it gives away what is denied by all of its names. */
+static bool is_known_limit_in_bare(const struct question *question, abatis_policy *asked)
+{
+        char *real = find_real(question->path);
+        struct stat status;
+        int is_allowed = 0;
+        bool is_known = question->access == ABATIS_EXECUTE && !strncmp(question->rule, "deny '", 6);
+
+        if (!real)
+                return is_known;
+        is_known |= !stat(real, &status) && !S_ISDIR(status.st_mode) && status.st_nlink > 1;
+        if (!is_known && strcmp(real, question->path) != 0 &&
+            !abatis_policy_check(asked, question->access, real, &is_allowed, NULL, NULL))
+                is_known = is_allowed;
+        free(real);
+        return is_known;
+}
+
+static enum verdict judge_in_bare(const struct question *question, const struct probe_answer *outside,
+                                  const struct probe_answer *inside, abatis_policy *asked)
+{
+        if (outside->error || outside->state == PROBE_MISSING || is_elsewhere_in_bare(question))
+                return VERDICT_SKIPPED;
+        if (question->access == ABATIS_EXECUTE && outside->state == PROBE_MADE && inside->state != PROBE_MADE)
+                return VERDICT_SKIPPED;
+        if (question->is_allowed && !question->has_error)
+                return inside->error ? VERDICT_DISAGREES : VERDICT_AGREES;
+        if (inside->error)
+                return VERDICT_AGREES;
+        return is_known_limit_in_bare(question, asked) ? VERDICT_KNOWN : VERDICT_DISAGREES;
+}
+
 static enum verdict judge(const struct question *question, const struct probe_answer *outside,
                           const struct probe_answer *inside)
 {
@@ -273,13 +331,15 @@ static enum verdict judge(const struct question *question, const struct probe_an
         return inside->error ? VERDICT_AGREES : VERDICT_DISAGREES;
 }
 
-static void compare(struct round *round)
+static void compare(struct round *round, abatis_policy *asked)
 {
         struct run *run = round->run;
 
         for (size_t i = 0; i < round->questions.count; i++) {
                 const struct question *question = &round->questions.items[i];
-                enum verdict verdict = judge(question, &round->outside[i], &round->inside[i]);
+                enum verdict verdict =
+                        run->is_bare ? judge_in_bare(question, &round->outside[i], &round->inside[i], asked)
+                                     : judge(question, &round->outside[i], &round->inside[i]);
 
                 run->skipped += verdict == VERDICT_SKIPPED;
                 run->known += verdict == VERDICT_KNOWN;
@@ -355,7 +415,7 @@ static void try_policy(struct round *round, abatis_policy *asked, abatis_policy 
                 die("round", "memory");
         try_outside(round);
         if (try_inside(round, sandbox, allows_probe(round->run, run)))
-                compare(round);
+                compare(round, asked);
         free(round->outside);
         free(round->inside);
         questions_done(&round->questions);
@@ -417,7 +477,11 @@ static void print_figures(const struct run *run, uint64_t seed)
 {
         printf("# %s: seed %llu, %lu comparisons in %lu rounds, %lu of them refused; %lu not comparable\n",
                run->role, (unsigned long long)seed, run->compared, run->rounds, run->refused, run->skipped);
-        if (run->known)
+        if (run->known && run->is_bare)
+                printf("skip every_name_of_a_file_is_held_as_%s - known limit: Landlock knows files, not names, and what the "
+                       "broker denies can be executed; %lu seen\n",
+                       run->role, run->known);
+        else if (run->known)
                 printf("skip pipes_are_not_written_where_nothing_may_be_as_%s - known limit: Landlock's right on a writable "
                        "tree reaches into what is protected in it; %lu seen\n",
                        run->role, run->known);
@@ -440,7 +504,10 @@ static bool find_disagreements(struct run *run, uint64_t seed, unsigned long cou
                 is_fine = print_fact(run, true, "check_and_sandbox_agree");
         if (count < MINIMUM)
                 return is_fine && !run->failed_rounds;
-        is_fine &= print_fact(run, run->refused * 3 < run->rounds, "refused_policies_are_the_minority");
+        /* Without namespaces whole presets are refused. */
+        if (!run->is_bare)
+                is_fine &=
+                        print_fact(run, run->refused * 3 < run->rounds, "refused_policies_are_the_minority");
         is_fine &= print_fact(run, has_all(run->answers, run->compared / 100),
                               "every_answer_to_every_kind_of_access_is_compared");
         return is_fine && !run->failed_rounds;
@@ -468,6 +535,7 @@ int main(int argc, char **argv)
                 return 2;
         }
         run.role = argv[1];
+        run.is_bare = !strcmp(run.role, "bare");
         run.directory = realpath(argv[2], NULL);
         run.tools = realpath(argv[3], NULL);
         if (!run.directory || !run.tools)

@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh: what check says is what the sandbox does, for random trees and policies, as an ordinary user and, if root
-# starts it, as root too.
+# run.sh: what check says is what the sandbox does, for random trees and policies, as an ordinary user, where there are no
+# namespaces, and, if root starts it, as root too.
 #
 #   BUILD=build [SEED=number] [COUNT=comparisons] test/property/run.sh
 #
-# COUNT is for each of the two (default: 12000); the default SEED is always the same. A failure names its SEED; with
+# COUNT is for each of them (default: 12000); the default SEED is always the same. A failure names its SEED; with
 # COUNT=1 it is the only round. KEEP=1 ends with the first failure and leaves its tree and policy file where they are.
 # VERBOSE=1 tells why policies are refused.
 set -u
@@ -20,7 +20,8 @@ fi
 scratch=$(mktemp -d /var/tmp/property.XXXXXX) || exit 1
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
-mkdir "$scratch"/{bin,root,user}
+mkdir "$scratch"/{bin,root,user,bare}
+"${CC:-cc}" -std=gnu11 -O1 -static -o "$scratch/bin/enter" "$here/../tree/enter.c" || exit 1
 cp "$BUILD"/test/property/{property,probe,forty-two} "$scratch/bin"
 seed=${SEED:-1000}
 
@@ -36,13 +37,15 @@ play() { # ROLE [COMMAND...]: the command, if any, runs it as somebody else
 }
 
 if [ "$(id -u)" -eq 0 ]; then
-        chown $uid:$uid "$scratch/user"
+        chown $uid:$uid "$scratch"/{user,bare}
         # Side by side: they share nothing but the programs.
         play root &
         play user setpriv --reuid=$uid --regid=$uid --clear-groups
         wait
+        play bare "$scratch/bin/enter" $uid none
 else
         play user
+        play bare "$scratch/bin/enter" "$(id -u)" none
 fi
 cat "$scratch"/report.* | grep -v '^complete$' | tee "$scratch/all"
 passed=$(grep -c '^ok ' "$scratch/all") failed=$(grep -c '^not ok ' "$scratch/all")
