@@ -171,7 +171,7 @@ ABATIS_API int abatis_explain(abatis_policy *policy, const abatis_host *host,
 /* The sandbox keeps its own hold on the policy; do not change it while one is open. */
 ABATIS_API int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *options,
                                    abatis_sandbox **out, abatis_error *err);
-/* Every job of the sandbox must have been finished. */
+/* Every job of the sandbox must have been finished. A shared session ends here, with all processes in it. */
 ABATIS_API void abatis_sandbox_free(abatis_sandbox *sandbox);
 
 /* ---- job: one command --------------------------------------------------------------------------------- */

@@ -361,6 +361,8 @@ static void add_command_steps(struct native *native)
         plan_cover(plan, step, CLAUSE_DESCRIPTORS, PLAN_NO_INDEX);
         step = plan_step(plan, PLAN_ENVIRONMENT, NULL, 0);
         plan_cover(plan, step, CLAUSE_ENVIRONMENT, PLAN_NO_INDEX);
+        if (native->policy->shares_session)
+                plan_cover(plan, plan_step(plan, PLAN_PORTER, NULL, 0), CLAUSE_SHARING, PLAN_NO_INDEX);
         if (native->policy->limits[LIMIT_TIMEOUT])
                 plan_cover(plan, plan_step(plan, PLAN_DEADLINE, NULL, 0), CLAUSE_LIMIT, LIMIT_TIMEOUT);
         if (native->policy->limits[LIMIT_OUTPUT])

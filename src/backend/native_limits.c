@@ -92,11 +92,25 @@ static void limit_written(struct native *native)
                         "this kernel does not count what a process writes; it needs CONFIG_TASK_IO_ACCOUNTING");
 }
 
+static bool is_of_tree(enum limit limit)
+{
+        return limit == LIMIT_PROCESSES || limit == LIMIT_MEMORY || limit == LIMIT_CPU ||
+               limit == LIMIT_WRITTEN;
+}
+
 void native_add_limits(struct native *native)
 {
         for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
                 if (!native->policy->limits[limit])
                         continue;
+                /* Who is left over from one command is not of the next one's tree, and nobody says whose else. */
+                if (native->policy->shares_session && is_of_tree(limit)) {
+                        plan_miss(
+                                native->plan, CLAUSE_LIMIT, limit,
+                                "the commands of a shared session are one tree; fix: session: private, or no "
+                                "such limit");
+                        continue;
+                }
                 switch (limit) {
                 case LIMIT_OPEN_FILES:
                 case LIMIT_FILE_SIZE:

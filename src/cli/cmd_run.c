@@ -25,9 +25,12 @@ static const char help[] =
         "  --context TEXT       what the audit log shall say about it: an agent's session, say\n"
         "  --best-effort        run although something cannot be enforced; the object says what\n";
 
-/* 1 in a program for tests: the command is a job of a prepared sandbox. */
+/* 1 in programs for tests: the command is a job of a prepared sandbox, or of one with a shared session. */
 #ifndef RUN_PREPARED
 #define RUN_PREPARED 0
+#endif
+#ifndef RUN_SHARED
+#define RUN_SHARED 0
 #endif
 
 enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
@@ -174,7 +177,8 @@ static int open_sandbox(const struct flags *flags, const abatis_job_options *job
         if (r)
                 return r;
         *limits_output = abatis_policy_limit(policy, "limits.output");
-        if (abatis_sandbox_open(policy, &options, out, &err) < 0) {
+        if ((RUN_SHARED && abatis_policy_set(policy, "session", "shared", &err) < 0) ||
+            abatis_sandbox_open(policy, &options, out, &err) < 0) {
                 /* If that cannot be written down either, it is still refused. */
                 abatis_audit_refused(policy, job, &err, NULL);
                 r = fail(&err);

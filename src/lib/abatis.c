@@ -294,7 +294,9 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
         if (!r)
                 r = compile_as_it_is(sandbox, policy, options, err);
         /* Who has begun a job himself has one to start. */
-        if (!r && !options->prepared && options->spares >= 0)
+        if (!r && !options->prepared && policy->shares_session)
+                r = resources_share(sandbox->resources, sandbox->plan, policy, err);
+        else if (!r && !options->prepared && options->spares >= 0)
                 resources_prepare(sandbox->resources, sandbox->plan, policy,
                                   options->spares ? (unsigned)options->spares : 1, options->spares);
         if (r < 0) {
@@ -309,6 +311,8 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
 
 void abatis_sandbox_free(abatis_sandbox *sandbox)
 {
+        if (sandbox)
+                resources_close_session(sandbox->resources);
         sandbox_release(sandbox);
 }
 

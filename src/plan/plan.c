@@ -104,6 +104,8 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         add_clause(plan, CLAUSE_KERNEL, PLAN_NO_INDEX, "process.kernel", "");
         add_clause(plan, CLAUSE_DESCRIPTORS, PLAN_NO_INDEX, "process.descriptors", "");
         add_clause(plan, CLAUSE_ENVIRONMENT, PLAN_NO_INDEX, "environment", "");
+        if (policy->shares_session)
+                add_clause(plan, CLAUSE_SHARING, PLAN_NO_INDEX, "session", "shared");
         for (size_t i = 0; i < LIMIT_COUNT; i++)
                 if (policy->limits[i])
                         add_clause(plan, CLAUSE_LIMIT, i, limit_key((enum limit)i), "");

@@ -34,6 +34,7 @@ enum clause_kind {
         CLAUSE_KERNEL,      /* system calls that no tool needs are refused */
         CLAUSE_DESCRIPTORS, /* no inherited descriptor but 0, 1 and 2 */
         CLAUSE_ENVIRONMENT, /* secrets filtered from the environment */
+        CLAUSE_SHARING,     /* commands of one sandbox have /tmp and processes in common */
         CLAUSE_LIMIT,       /* one limit */
 };
 
@@ -82,6 +83,7 @@ enum plan_op {
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
+        PLAN_PORTER, /* commands of a shared session are started by a process inside it */
         PLAN_DEADLINE,
         PLAN_OUTPUT,
 };

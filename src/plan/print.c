@@ -54,6 +54,8 @@ static const struct op_text {
         [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
         [PLAN_ENVIRONMENT] = { "environment", "environment filter",
                                "variables that look secret are left out" },
+        [PLAN_PORTER] = { "porter", "porter inside",
+                          "the sandbox's commands share /tmp and processes; all end with the sandbox" },
         [PLAN_DEADLINE] = { "deadline", "supervisor", "the whole tree is killed when the time is over" },
         [PLAN_OUTPUT] = { "output", "supervisor", "output over the limit is dropped and counted" },
 };

@@ -262,8 +262,13 @@ static int cut_environment(abatis_policy *policy, const abatis_policy *ceiling, 
 static int cut_process(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
 {
         const struct note *fork = policy_find_note(policy, KEY_FORK, NULL),
-                          *check = policy_find_note(policy, KEY_CHECK_ARGUMENTS, NULL);
+                          *check = policy_find_note(policy, KEY_CHECK_ARGUMENTS, NULL),
+                          *session = policy_find_note(policy, KEY_SESSION, NULL);
+        bool is_private = ceiling->has[KEY_SESSION] && !ceiling->shares_session;
 
+        if (is_private && policy->shares_session && session && session->is_asked)
+                return refuse(keys[KEY_SESSION].name, session->value, session->origin, err);
+        policy->shares_session &= !is_private;
         if (ceiling->forbids_forks && !policy->forbids_forks && fork && fork->is_asked)
                 return refuse(keys[KEY_FORK].name, fork->value, fork->origin, err);
         policy->forbids_forks |= ceiling->forbids_forks;

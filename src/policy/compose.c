@@ -127,6 +127,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         into->has_private_tmp |= from->has_private_tmp;
         into->reaches_control_sockets |= from->reaches_control_sockets;
         into->passes_named_only &= from->passes_named_only;
+        if (from->has[KEY_SESSION])
+                into->shares_session = from->shares_session;
         if (from->has[KEY_FORK])
                 into->forbids_forks = from->forbids_forks;
         if (from->has[KEY_CHECK_ARGUMENTS])

@@ -9,6 +9,8 @@ const struct key keys[KEY_COUNT] = {
         [KEY_VERSION] = { "version", TYPE_VERSION, "The version of this format: 1." },
         [KEY_EXTENDS] = { "extends", TYPE_BASES,
                           "The preset or profile, or several, that this file builds on." },
+        [KEY_SESSION] = { "session", TYPE_SESSION,
+                          "private: every command has its own /tmp and leaves no process; shared: those of one sandbox share both." },
         [KEY_READ] = { "filesystem.read", TYPE_TREES, "What may be read: all, or a list of paths." },
         [KEY_WRITE] = { "filesystem.write", TYPE_TREES,
                         "What may be written; it may be read and executed too." },

@@ -11,6 +11,7 @@
 enum key_id {
         KEY_VERSION,
         KEY_EXTENDS,
+        KEY_SESSION,
         KEY_READ,
         KEY_WRITE,
         KEY_EXECUTE,
@@ -46,6 +47,7 @@ enum key_id {
 enum key_type {
         TYPE_VERSION,     /* 1 */
         TYPE_BASES,       /* a name or a list of names */
+        TYPE_SESSION,     /* private or shared */
         TYPE_TREES,       /* a list of paths; all, system, inherited */
         TYPE_HOLES,       /* a list of paths and patterns */
         TYPE_MODE,        /* a network mode */

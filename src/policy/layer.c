@@ -241,18 +241,32 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
         return layer_add(reading->layer, key, text + strspn(text, "0"), node, reading->err);
 }
 
-static int add_mode(struct reading *reading, enum key_id key, const struct node *node)
+static int add_choice(struct reading *reading, enum key_id key, const struct node *node,
+                      const char *const *choices, const char *wanted)
 {
-        static const char *const modes[] = { "deny", "unix-only", "allow", "list", NULL };
         char hint[256];
 
         if (node->kind != NODE_STRING)
-                return wrong_type(reading, key, node, "deny, unix-only, allow or list");
-        for (const char *const *mode = modes; *mode; mode++)
-                if (!strcmp(*mode, node->text))
+                return wrong_type(reading, key, node, wanted);
+        for (const char *const *choice = choices; *choice; choice++)
+                if (!strcmp(*choice, node->text))
                         return layer_add(reading->layer, key, node->text, node, reading->err);
-        explain_unknown(node->text, modes, hint, sizeof(hint));
+        explain_unknown(node->text, choices, hint, sizeof(hint));
         return fail_at(reading, node, "%s: unknown mode '%s'; %s", keys[key].name, node->text, hint);
+}
+
+static int add_mode(struct reading *reading, enum key_id key, const struct node *node)
+{
+        static const char *const modes[] = { "deny", "unix-only", "allow", "list", NULL };
+
+        return add_choice(reading, key, node, modes, "deny, unix-only, allow or list");
+}
+
+static int add_session(struct reading *reading, enum key_id key, const struct node *node)
+{
+        static const char *const modes[] = { "private", "shared", NULL };
+
+        return add_choice(reading, key, node, modes, "private or shared");
 }
 
 bool layer_is_log(const char *text)
@@ -285,6 +299,8 @@ static int add_value(struct reading *reading, enum key_id key, const struct node
                 return 0;
         case TYPE_BASES:
                 return add_words(reading, key, node, "a preset or profile, or a list of them");
+        case TYPE_SESSION:
+                return add_session(reading, key, node);
         case TYPE_TREES:
         case TYPE_HOLES:
         case TYPE_PATHS:

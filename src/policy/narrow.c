@@ -156,6 +156,9 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_UNIX:
         case KEY_COMMANDS:
                 return check_item(policy, layer, entry, err);
+        case KEY_SESSION:
+                is_narrower = policy->shares_session || strcmp(entry->value, "shared");
+                break;
         case KEY_FORK:
                 is_narrower = !policy->forbids_forks || strcmp(entry->value, "true");
                 break;

@@ -55,6 +55,8 @@ static json_t *describe_type(enum key_type type)
         case TYPE_PATHS:
         case TYPE_PROGRAMS:
                 return list_of(path());
+        case TYPE_SESSION:
+                return json_pack("{s:[s, s]}", "enum", "private", "shared");
         case TYPE_MODE:
                 return json_pack("{s:[s, s, s, s]}", "enum", "deny", "unix-only", "allow", "list");
         case TYPE_HOSTS:

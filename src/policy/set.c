@@ -211,6 +211,14 @@ static int set_log(struct audit_choice *audit, const char *value, abatis_error *
         return 0;
 }
 
+static int set_session(abatis_policy *policy, const char *value, abatis_error *err)
+{
+        policy->shares_session = !strcmp(value, "shared");
+        if (policy->shares_session || !strcmp(value, "private"))
+                return 0;
+        return error_set(err, ABATIS_E_INVALID, "'%s' is not private or shared", value);
+}
+
 static int set_value(abatis_policy *policy, const struct setting *setting, abatis_error *err)
 {
         switch (setting->key) {
@@ -222,6 +230,8 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
         case KEY_COMMANDS:
         case KEY_ENVIRONMENT_DENY:
                 return set_item(policy, setting->key, setting->value, err);
+        case KEY_SESSION:
+                return set_session(policy, setting->value, err);
         case KEY_FORK:
                 return set_flag(setting->value, &policy->forbids_forks, false, err);
         case KEY_SIGNALS:

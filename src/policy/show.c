@@ -136,6 +136,10 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
         case KEY_ENVIRONMENT_DENY:
                 add_list(lines, policy, key);
                 return;
+        case KEY_SESSION:
+                if (policy->shares_session)
+                        lines_add(lines, key, "shared", false, policy_origin(policy, key, NULL));
+                return;
         case KEY_FORK:
                 if (policy->forbids_forks)
                         lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));

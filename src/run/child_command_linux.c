@@ -455,6 +455,8 @@ static long do_step(struct child_job *job, const struct command_step *step)
         case COMMAND_SIGNAL_MASK:
                 return unblock_signals();
         case COMMAND_EXEC:
+                if (job->runs_image)
+                        return RAW(SYS_execveat, 1, "", job->argv, job->envp, AT_EMPTY_PATH);
                 return RAW(SYS_execve, job->program, job->argv, job->envp);
         }
         return -ENOSYS;

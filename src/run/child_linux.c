@@ -128,7 +128,8 @@ static bool reap(struct child_job *job)
         int status = 0;
         long pid;
 
-        if (!job->ground->namespaces && has_ended(job))
+        /* A sweep of a part may have met it. */
+        if (job->has_status || (!job->ground->namespaces && has_ended(job)))
                 return true;
         while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG, 0)) > 0) {
                 if (pid != job->command || WIFSTOPPED(status))
@@ -170,9 +171,11 @@ int child_wait(struct child_job *job, int *word, int value, bool is_init)
 }
 
 /* The signal to pass on travels as the value of a real-time one, of which several can wait: init itself cannot be
- * stopped or killed by it. */
-static void pass_signal(const struct child_job *job, int number)
+ * stopped or killed by it. A process whose descendants are to end does likewise, as a negative number. */
+static void pass_signal(struct child_job *job, int number)
 {
+        if (number < 0)
+                child_sweep_below(job, -number);
         if (number > 0 && number < 65 && RAW(SYS_kill, -job->command, number) == -ESRCH)
                 RAW(SYS_kill, job->command, number);
 }

@@ -173,6 +173,7 @@ struct child_job {
         const struct child_plan *plan;
         const char *program, *cwd, *fallback_cwd; /* borrowed */
         const char *const *argv, *const *envp;    /* borrowed, NULL-terminated */
+        bool runs_image;                          /* not the program but the file that it has as its 1 */
         int *slots;                               /* detached mounts, by slot */
 
         int stdio[3];
@@ -270,6 +271,8 @@ void child_terminal_path(char *path, unsigned number);
 long child_sweep_prepare(struct child_job *job);
 long child_sweep_die_with_init(const struct child_job *job);
 void child_sweep(struct child_job *job);
+/* In a shared session: ends whoever is below this process of it. */
+void child_sweep_below(struct child_job *job, int pid);
 /* The broker of a plan that has one: init prepares before it starts the command; the command loads its filter and gives;
  * init takes the descriptor that questions come through, and starts threads that answer them. */
 long child_broker_prepare(struct child_job *job);
@@ -279,7 +282,7 @@ long child_broker_start(struct child_job *job, long listener);
 /* Before the command is started: see child_connect_linux.c. */
 long child_broker_scope(void);
 long child_send_descriptor(long socket, long fd);
-/* Also for the parent: a message with so many descriptors, three at most; it is sent at once or not. */
+/* Also for the parent: a message with so many descriptors, five at most; it is sent at once or not. */
 long child_send(long socket, const void *bytes, size_t size, const int *fds, size_t count);
 long child_receive_descriptor(long socket);
 /* A message of exactly so many bytes and descriptors; anything else is -EPIPE. `flags` as recvmsg takes them. */

@@ -6,7 +6,7 @@
 #include "run/child_linux.h"
 #include "run/syscall_linux.h"
 
-enum { MOST_DESCRIPTORS = 3 };
+enum { MOST_DESCRIPTORS = 5 };
 
 union control {
         struct cmsghdr header;

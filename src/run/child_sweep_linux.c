@@ -20,6 +20,7 @@
 
 enum {
         FREEZE_PASSES = 100, /* then they are killed as they are */
+        MOST_SWEEPS = 1000,  /* of a part; whoever wanted it ends the whole then */
         FAMILY_DEPTH = 10000,
         KNOWN_COUNT = 512,
 };
@@ -229,7 +230,8 @@ static void freeze(struct child_job *job, struct sweeper *sweeper)
 
         sweeper->signal = SIGSTOP;
         for (int pass = 0; pass < FREEZE_PASSES; pass++, before = sweeper->found) {
-                strike_group(job, SIGSTOP);
+                if (sweeper->self == job->init)
+                        strike_group(job, SIGSTOP);
                 strike_everybody(job, sweeper);
                 if (sweeper->found == before || !reap_all(job))
                         return;
@@ -254,24 +256,54 @@ long child_sweep_die_with_init(const struct child_job *job)
         return r < 0 || RAW(SYS_getppid) == job->init ? r : -ESRCH;
 }
 
+/* For who is below this process. */
+static void begin(struct sweeper *sweeper, int self)
+{
+        struct family own;
+
+        sweeper->proc = RAW(SYS_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        sweeper->self = self;
+        sweeper->start = 0;
+        /* Not a call of memset(), which would be somebody else's. */
+        for (int i = 0; i < KNOWN_COUNT; i++)
+                *(volatile uint64_t *)&sweeper->known[i].pid = 0;
+        if (sweeper->proc >= 0 && find_family(sweeper, (uint64_t)self, &own))
+                sweeper->start = own.start;
+}
+
+/* That process is a subreaper, too: who loses its parent stays below it, and it collects the dead. */
+void child_sweep_below(struct child_job *job, int pid)
+{
+        const struct timespec soon = { 0, 200 * 1000 };
+        struct sweeper sweeper;
+
+        begin(&sweeper, pid);
+        if (sweeper.proc < 0)
+                return;
+        /* Somebody may have stopped it, and who reaps must not stand still. */
+        RAW(SYS_kill, pid, SIGCONT);
+        /* Of who is gone there is no start, and nobody is below. */
+        for (int tries = 0; sweeper.start && tries < MOST_SWEEPS; tries++) {
+                freeze(job, &sweeper);
+                sweeper.signal = SIGKILL;
+                strike_everybody(job, &sweeper);
+                if (!sweeper.found)
+                        break;
+                RAW(SYS_ppoll, 0, 0, &soon, 0, 0);
+        }
+        RAW(SYS_close, sweeper.proc);
+}
+
 void child_sweep(struct child_job *job)
 {
         const struct timespec soon = { 0, 200 * 1000 };
         struct sweeper sweeper;
-        struct family own;
 
         /* Mostly it has left nobody behind. */
         strike_group(job, SIGSTOP);
         if (!reap_all(job))
                 return;
-        sweeper.proc = RAW(SYS_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        sweeper.self = job->init;
-        sweeper.start = 0;
-        /* Not a call of memset(), which would be somebody else's. */
-        for (int i = 0; i < KNOWN_COUNT; i++)
-                *(volatile uint64_t *)&sweeper.known[i].pid = 0;
-        if (sweeper.proc >= 0 && find_family(&sweeper, (uint64_t)job->init, &own))
-                sweeper.start = own.start;
+        begin(&sweeper, job->init);
         do {
                 if (sweeper.proc >= 0)
                         freeze(job, &sweeper);

@@ -23,6 +23,7 @@
 #include "base/program.h"
 #include "policy/keys.h"
 #include "run/keeper_linux.h"
+#include "run/session_linux.h"
 #include "run/syscall_linux.h"
 
 enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
@@ -69,6 +70,11 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
         return 0;
 }
 
+void job_name_tmp(struct job *job, const char *path)
+{
+        snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", path);
+}
+
 /* Its name is nobody's guess, and what is there already is never taken. */
 int job_name_own_tmp(struct job *job, const char *place)
 {
@@ -80,7 +86,7 @@ int job_name_own_tmp(struct job *job, const char *place)
                 *path = '\0';
                 return -1;
         }
-        snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", path);
+        job_name_tmp(job, path);
         return 0;
 }
 
@@ -89,7 +95,7 @@ static int make_own_tmp_in(struct job *job, const char *place)
         job->child.has_own_tmp = !job_name_own_tmp(job, place) && !mkdir(job->child.own_tmp, 0700);
         if (job->child.has_own_tmp)
                 return 0;
-        *job->child.own_tmp = '\0';
+        *job->child.own_tmp = *job->tmp_variable = '\0';
         return -1;
 }
 
@@ -158,15 +164,31 @@ int job_make_rooms(struct job *job, abatis_error *err)
         return job->child.broker_rooms ? 0 : error_memory(err);
 }
 
+/* What a keeper or a session has given already. */
+int job_take_plan(struct job *job, abatis_error *err)
+{
+        struct resources *resources = job->context.resources;
+        int r;
+
+        if (job->is_ready || job->session)
+                return 0;
+        r = resources->child.tmp_rights ? make_own_tmp(job, err) : 0;
+        job->slots = calloc(resources->steps.slot_count + 1, sizeof(*job->slots));
+        if (!job->slots)
+                return error_memory(err);
+        job->child.slots = job->slots;
+        job->child.plan = &resources->child;
+        return r ? r : job_make_rooms(job, err);
+}
+
 static int prepare_command(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
         const abatis_policy *policy = job->context.policy;
         const char **envp = job->context.environment;
-        bool lacks_tmp = job->context.resources->child.tmp_rights && !job->is_ready;
-        int r = lacks_tmp ? make_own_tmp(job, err) : 0;
+        int r = job_take_plan(job, err);
 
-        if (!r && *job->child.own_tmp)
+        if (!r && *job->tmp_variable)
                 point_to_own_tmp(job, envp);
         if (!r)
                 r = program_find(options->argv[0], envp, &job->program, err);
@@ -176,16 +198,6 @@ static int prepare_command(struct job *job, abatis_error *err)
                 r = copy_arguments(job, options->argv, envp, err);
         if (r < 0)
                 return r;
-        if (!job->is_ready) {
-                job->slots = calloc(job->context.resources->steps.slot_count + 1, sizeof(*job->slots));
-                if (!job->slots)
-                        return error_memory(err);
-                job->child.slots = job->slots;
-                job->child.plan = &job->context.resources->child;
-                r = job_make_rooms(job, err);
-                if (r < 0)
-                        return r;
-        }
         job->cwd = path_to_enter(options->cwd);
         job->child.program = job->program;
         /* Without mounts one that is not in view could be entered. */
@@ -294,11 +306,13 @@ static int connect_stdio(struct job *job, abatis_error *err)
 
 void job_free(struct job *job)
 {
-        const int fds[] = { job->epoll,     job->pidfd,       job->timer,
-                            job->end_event, job->launches[0], job->launches[1] };
+        const int fds[] = { job->epoll,       job->pidfd,       job->timer,  job->end_event,
+                            job->launches[0], job->launches[1], job->control };
 
         if (job->is_over && !job->is_reaped)
                 job_reap(job, 0, NULL);
+        if (job->session)
+                session_leave(job);
         /* Init has done it, if it came to that. */
         child_tmp_remove(&job->child);
 
@@ -355,7 +369,7 @@ static void begin_without_namespaces(struct job *job, abatis_host *host)
 
 /* Without a plan there is no telling yet which refusal matters: a ground that cannot be laid now is tried again at the
  * launch, which reports it. */
-static void begin_ground(struct job *job)
+void job_begin_ground(struct job *job)
 {
         const struct resources *resources = job->context.resources;
         const abatis_host *known = resources ? resources->host : NULL;
@@ -397,7 +411,7 @@ struct job *job_new(struct resources *resources)
         if (!job)
                 return NULL;
         job->epoll = job->pidfd = job->timer = job->end_event = job->launches[0] = job->launches[1] =
-                job->feed.pipe = job->streams[0].pipe = job->streams[1].pipe = -1;
+                job->control = job->feed.pipe = job->streams[0].pipe = job->streams[1].pipe = -1;
         job->stdio = (struct stdio)STDIO_INIT;
         job->terminal = (struct terminal)TERMINAL_INIT;
         job->meter = (struct meter)METER_INIT;
@@ -449,21 +463,27 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
         /* Who starts one job has nothing else to do until it is gone. Without the event it takes a little longer. */
         if (!resources)
                 job->end_event = job_raise_above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (!job->is_ready)
-                begin_ground(job);
+        if (resources && resources->session)
+                r = session_enter(resources->session, job, err);
+        else if (!job->is_ready)
+                job_begin_ground(job);
+        if (r < 0) {
+                job_drop(job);
+                return r;
+        }
         *out = job;
         return 0;
 }
 
 /* A plan that was made for less than the ground provides, a ground that could not be laid, or a domain or a cgroup that the
  * command has to be born in: moved there, it would take its children along only from then on. */
-static int renew_ground(struct job *job, abatis_error *err)
+int job_renew_ground(struct job *job, abatis_error *err)
 {
         const abatis_host *host = job->context.resources->host;
         const struct child_broker *broker = job->context.resources->child.broker;
         int r = 0;
 
-        if (job->is_ready)
+        if (job->is_ready || job->session)
                 return 0;
         if (job->pidfd >= 0 && ground_fits(&job->ground, host, broker) && !job->meter.has_cgroup)
                 return 0;
@@ -505,7 +525,7 @@ static int begin_again(struct job *job, abatis_error *err)
         job->child.broker_rooms = NULL;
         job->child.stamps = NULL;
         if (!r)
-                r = renew_ground(job, err);
+                r = job_renew_ground(job, err);
         return r ? r : prepare_command(job, err);
 }
 
@@ -535,6 +555,9 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         int r = 0;
 
         job->context = *context;
+        if (context->resources->session && !job->session)
+                return error_set(err, ABATIS_E_INVALID,
+                                 "a job that was prepared alone cannot be launched in a shared session");
         job_read_clock(&job->start);
         for (int i = 0; i < 2 && context->wants_digests; i++)
                 stream_digest(&job->streams[i]);
@@ -543,7 +566,7 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (!r)
                 r = meter_open(&job->meter, &context->resources->host->cgroup, err);
         if (!r)
-                r = renew_ground(job, err);
+                r = job_renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy,
                                 plan_broker_asks(context->plan) & BROKER_CONNECTS, err);
@@ -555,6 +578,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = job_watch_meter(job, err);
         if (!r && job->is_ready && keeper_launch(job) < 0)
                 r = begin_again(job, err);
+        if (!r && job->session)
+                r = session_launch(job, err);
         stdio_close_ends(&job->stdio);
         if (job->terminal.sockets[1] >= 0)
                 close(job->terminal.sockets[1]);
@@ -562,11 +587,12 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (r < 0)
                 return r;
         job->is_launched = true;
-        if (!job->is_ready)
+        if (!job->is_ready && !job->session)
                 child_give_plan(&job->child);
         /* The children work now, so this costs nobody's time. Nor does the other: whose mounts init copies was prepared long ago. */
         r = job_watch_end(job, err);
-        if (!job->is_ready && job->ground.child.has_mounts && !(job->ground.child.namespaces & CLONE_NEWNS))
+        if (!job->is_ready && !job->session && job->ground.child.has_mounts &&
+            !(job->ground.child.namespaces & CLONE_NEWNS))
                 job_await_ground(job);
         keeper_note_start(context->resources->keeper);
         return r;
@@ -584,7 +610,7 @@ int job_end(struct job *job, struct job_outcome *out, abatis_error *err)
         if (out)
                 *out = (struct job_outcome){ .has_run = job->is_launched, .exit_code = -1 };
 
-        if (job->pidfd >= 0 && !job->is_over) {
+        if ((job->pidfd >= 0 || job->control >= 0) && !job->is_over) {
                 job_kill_tree(job);
                 r = job_reap(job, 0, err);
                 job_settle_output(job);

@@ -36,8 +36,12 @@ struct job {
         struct feed feed;             /* stdin, if it comes from memory */
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
-        bool is_ready;   /* a keeper has begun it: what it lacks comes with the launch, through: */
-        int launches[2]; /* sockets, or -1: ours, and the command's until the keeper has it */
+        bool is_ready;           /* a keeper has begun it: what it lacks comes with the launch, through: */
+        int launches[2];         /* sockets, or -1: ours, and the command's until the keeper has it */
+        struct session *session; /* that it is a guest of, or NULL: then init is not its own, but there is: */
+        int control;             /* a socket to its usher, or -1 */
+        int usher;               /* the usher's number in the session, once it is known */
+        bool is_told_to_end;     /* the usher, and init to see to it */
         bool is_launched, has_timed_out, is_cancelled;
         bool is_over;   /* nobody but init is left, if that; the rest is known */
         bool is_reaped; /* nor is init */
@@ -53,7 +57,13 @@ struct job *job_new(struct resources *resources);
 int job_make_rooms(struct job *job, abatis_error *err);
 /* The job's own directory, which init makes if it is begun ahead. 0 or -1. */
 int job_name_own_tmp(struct job *job, const char *place);
+/* One that the command is told of. */
+void job_name_tmp(struct job *job, const char *path);
 char *job_stack(const struct job *job);
+/* For a session, whose init is as any other: starts it, if the kernel lets us; again, if it did not; what it needs besides. */
+void job_begin_ground(struct job *job);
+int job_renew_ground(struct job *job, abatis_error *err);
+int job_take_plan(struct job *job, abatis_error *err);
 int job_raise_above_stdio(int fd);
 
 /* job_loop_linux.c: what is waited for, and what is done about it. */
@@ -67,6 +77,8 @@ int job_watch_meter(struct job *job, abatis_error *err);
 int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err);
 void job_read_clock(struct timespec *now);
 void job_kill_tree(struct job *job);
+/* A message for init; 0 or -1. */
+int job_send_to_init(struct job *job, int number);
 /* `flags` as waitid() takes them. */
 int job_reap(struct job *job, int flags, abatis_error *err);
 /* Takes what is in the pipes after the end, as far as somebody takes it from us. */

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "run/job_linux.h"
+#include "run/session_linux.h"
 #include "run/syscall_linux.h"
 
 #ifndef P_PIDFD
@@ -160,7 +161,7 @@ int job_watch_end(struct job *job, abatis_error *err)
 
         if (!r && job->end_event >= 0)
                 r = watch(job, job->end_event, EPOLLIN, SOURCE_END, err);
-        return r ? r : watch(job, job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
+        return r ? r : watch(job, job->session ? job->control : job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
 }
 
 int job_watch_meter(struct job *job, abatis_error *err)
@@ -238,10 +239,12 @@ void job_read_clock(struct timespec *now)
         syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
 }
 
-static int send_to_init(struct job *job, int number)
+int job_send_to_init(struct job *job, int number)
 {
         siginfo_t info = { .si_signo = CHILD_PASS_SIGNAL, .si_code = SI_QUEUE };
 
+        if (job->session)
+                return session_tell(job, number);
         info.si_value.sival_int = number;
         return (int)syscall(SYS_pidfd_send_signal, job->pidfd, CHILD_PASS_SIGNAL, &info, 0);
 }
@@ -250,6 +253,13 @@ static int send_to_init(struct job *job, int number)
  * makes it look. Neither is queued, so a command that fills the queue of its user does not keep it away. */
 void job_kill_tree(struct job *job)
 {
+        if (job->session) {
+                session_end_guest(job);
+                /* If it is not over by then, we are asked again. */
+                job->is_ending = true;
+                job_set_deadline(job, GUEST_PATIENCE_MS, NULL);
+                return;
+        }
         if (!job->ground.child.namespaces)
                 child_cancel(&job->child);
         syscall(SYS_pidfd_send_signal, job->pidfd, job->ground.child.namespaces ? SIGKILL : SIGCHLD, NULL, 0);
@@ -279,6 +289,13 @@ int job_reap(struct job *job, int flags, abatis_error *err)
 {
         siginfo_t info = { 0 };
 
+        if (job->session) {
+                if (session_hear(job, !(flags & WNOHANG))) {
+                        job->is_reaped = true;
+                        note_end(job);
+                }
+                return 0;
+        }
         while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL | flags) < 0)
                 if (errno != EINTR)
                         return error_os(err, errno, "cannot wait for the sandbox");
@@ -295,13 +312,15 @@ static bool was_killed(const struct job *job)
                WIFSIGNALED(job->child.status);
 }
 
-/* Every process that could write is gone, so what is in the pipes now is all there will be.
+/* Every process that could write is gone, so what is in the pipes now is all there will be (in a shared session: all that is wanted).
  * A reader that is slow gets it, but nobody waits for the reader of a command that was killed. */
 static bool settle_stream(struct job *job, int index)
 {
         struct stream *stream = &job->streams[index];
 
         stream_advance(stream, true);
+        if (job->session && stream->pipe >= 0 && stream->state == STREAM_READS)
+                session_drain(job, stream->pipe);
         if (stream->state == STREAM_READS || was_killed(job))
                 stream_drop(stream);
         return stream->state == STREAM_CLOSED;
@@ -334,7 +353,7 @@ static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
 static void begin_end(struct job *job)
 {
         job->is_ending = true;
-        if (send_to_init(job, SIGTERM) < 0 || set_timer(job, GRACE_MS) < 0)
+        if (job_send_to_init(job, SIGTERM) < 0 || set_timer(job, GRACE_MS) < 0)
                 job_kill_tree(job);
 }
 
@@ -345,7 +364,8 @@ static void meet_deadline(struct job *job)
                 begin_end(job);
                 return;
         }
-        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
+        if (job->is_over || !job->session)
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
         if (!job->is_over)
                 job_kill_tree(job);
 }
@@ -381,7 +401,7 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
         case SOURCE_PROCESS:
                 r = job_reap(job, WNOHANG, err);
                 if (job->is_reaped) {
-                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->pidfd, NULL);
+                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->session ? job->control : job->pidfd, NULL);
                         if (job->meter.timer >= 0)
                                 epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->meter.timer, NULL);
                 }
@@ -420,7 +440,7 @@ int job_signal(struct job *job, int number, abatis_error *err)
                 job_kill_tree(job);
                 return 0;
         }
-        if (send_to_init(job, number) < 0 && errno != ESRCH)
+        if (job_send_to_init(job, number) < 0 && errno != ESRCH)
                 return error_os(err, errno, "cannot signal the command");
         return 0;
 }

@@ -9,6 +9,7 @@
 #include "run/broker_linux.h"
 #include "run/grants_linux.h"
 #include "run/keeper_linux.h"
+#include "run/session_linux.h"
 
 void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,
                                struct filter_options *out)
@@ -71,6 +72,7 @@ void resources_free(struct resources *resources)
         if (!resources)
                 return;
         keeper_free(resources->keeper);
+        session_free(resources->session);
         stacks_done(&resources->stacks);
         for (size_t i = 0; i < resources->child.rule_count; i++)
                 free((void *)resources->rules[i].except);

@@ -21,6 +21,7 @@ struct resources {
         struct child_broker broker; /* its lists are owned, what they hold is the policy's */
         struct stacks stacks;       /* owned */
         struct keeper *keeper;      /* owned; NULL: every job is begun from nothing */
+        struct session *session;    /* owned; NULL: jobs have nothing in common */
 };
 
 void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,

@@ -25,6 +25,10 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
  * `spares` are begun ahead. Where that cannot be, each is begun when it is started. */
 void resources_prepare(struct resources *resources, const struct plan *plan, const abatis_policy *policy,
                        unsigned spares, bool is_at_once);
+/* Jobs are commands of one session, which begins with the first of them and ends when it is closed and they have ended. */
+int resources_share(struct resources *resources, const struct plan *plan, const abatis_policy *policy,
+                    abatis_error *err);
+void resources_close_session(struct resources *resources);
 void resources_free(struct resources *resources);
 
 /* What a job needs besides its options; all borrowed for the job's life. */

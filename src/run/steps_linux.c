@@ -329,6 +329,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_COUNT:
         case PLAN_ARGUMENTS:
         case PLAN_ENVIRONMENT:
+        case PLAN_PORTER:
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
         case PLAN_BROKER:

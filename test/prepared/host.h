@@ -37,5 +37,7 @@ int open_descriptors(void);
 void test_changes_of_the_host(void);
 /* rules.c */
 void test_rules_made_ahead(void);
+/* shared.c */
+void test_shared_sessions(void);
 
 #endif

@@ -541,6 +541,7 @@ int main(int argc, char **argv)
         test_appears();
         if (is_bare)
                 test_rules_made_ahead();
+        test_shared_sessions();
         test_threads();
         return summary();
 }

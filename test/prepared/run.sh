@@ -3,7 +3,7 @@
 # and one in /tmp, which each job has of its own; and where there are no namespaces.
 #
 # The program abatis-prepared runs every command as a job of such a sandbox: with it test/escape,
-# test/broker, test/connect and much of test/cli must pass, too.
+# test/broker, test/connect and much of test/cli must pass, too. Those of abatis-shared are commands of a shared session.
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
@@ -15,7 +15,7 @@ trap 'chmod -R u+rwx "$T" "$S" 2>/dev/null; rm -rf "$T" "$S"' EXIT
 chmod 755 "$T" "$S"
 flags=()
 grep -q -- '-fsanitize=' "$BUILD/build.ninja" && flags=("-fsanitize=address,undefined")
-"${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c changes.c rules.c host.c \
+"${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c changes.c rules.c shared.c host.c \
         "$BUILD/libabatis.a" -ljansson -lyaml || exit 1
 "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Werror -static -o "$T/enter" ../tree/enter.c || exit 1
 
@@ -52,6 +52,7 @@ as_user() { # COMMAND...
         # The sanitizers have seen both in other builds.
         if [ ${#flags[@]} -eq 0 ]; then
                 PASSES=$passes ABATIS=$BUILD/abatis-prepared sums escape ../escape/run.sh
+                PASSES="user bare" ABATIS=$BUILD/abatis-shared sums shared_escape ../escape/run.sh
                 MODES="user none" ABATIS=$BUILD/abatis-prepared sums broker ../broker/run.sh
                 MODES=user ABATIS=$BUILD/abatis-prepared sums connect ../connect/run.sh
                 # Those of test/cli that run commands.

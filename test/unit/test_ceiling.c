@@ -430,6 +430,9 @@ static void processes_are_held(void **state)
         assert_beyond("process: {fork: false}", "process: {fork: true}", "process.fork 'true' (given:1)");
         assert_beyond("process: {check_arguments: true}", "process: {check_arguments: false}",
                       "process.check_arguments 'false' (given:1)");
+        assert_within("session: shared", "session: shared");
+        assert_within("process: {fork: true}", "session: shared");
+        assert_beyond("session: private", "session: shared", "session 'shared' (given:1)");
 }
 
 static const char *passed(const char *ceiling, const char *given)

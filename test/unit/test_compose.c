@@ -205,7 +205,7 @@ static void several_bases_are_united(void **state)
         make_profile(
                 "two",
                 format("extends: []\nfilesystem: {write: ['%s'], read: [all], execute: [all], protect: ['%s']}\n"
-                       "network: {connect: ['b:2'], bind: [2]}\nprocess: {fork: true, commands: [ls]}\n"
+                       "session: shared\nnetwork: {connect: ['b:2'], bind: [2]}\nprocess: {fork: true, commands: [ls]}\n"
                        "environment: {deny: [B], set: {X: two}}\nlimits: {timeout: 5s}\n",
                        at("b"), at("y")));
         policy = composed(.given = "extends: [one, two]");
@@ -222,8 +222,10 @@ static void several_bases_are_united(void **state)
         assert_int_equal(policy->limits[LIMIT_TIMEOUT], 5000);
         assert_int_equal(policy->limits[LIMIT_MEMORY], 1 << 20);
         assert_false(policy->forbids_forks);
+        assert_true(policy->shares_session);
         abatis_policy_free(policy);
-        policy = composed(.given = "extends: [two, one]");
+        policy = composed(.given = "extends: [two, one]\nsession: private");
+        assert_false(policy->shares_session);
         assert_int_equal(policy->limits[LIMIT_TIMEOUT], 9000);
         assert_true(policy->forbids_forks);
         abatis_policy_free(policy);

@@ -76,6 +76,7 @@ static const char *samples_of(enum key_type type)
 {
         switch (type) {
         case TYPE_VERSION:
+        case TYPE_SESSION:
         case TYPE_MODE:
         case TYPE_DURATION:
                 return "";
@@ -376,6 +377,7 @@ static void a_wrong_mode_is_refused_with_a_guess(void **state)
         (void)state;
         refuses("network: {mode: alow}\n",
                 "f:1:17: network.mode: unknown mode 'alow'; did you mean 'allow'?");
+        refuses("session: share\n", "f:1:10: session: unknown mode 'share'; did you mean 'shared'?");
         refuses("network: {mode: ''}\n",
                 "f:1:17: network.mode: unknown mode ''; there are deny, unix-only, allow, list");
         refuses("network: {mode: something}\n",

@@ -311,6 +311,8 @@ static void processes_are_not_freed(void **state)
                         "process: {fork: false, check_arguments: true, signals: false}");
         assert_narrower("extends: dev", "process: {fork: true, check_arguments: false}");
         assert_wider("process: {fork: false}", "process: {fork: true}", "1:17: process.fork: 'true'");
+        assert_narrower("session: shared", "session: private");
+        assert_wider("extends: dev", "session: shared", "1:10: session: 'shared'");
         assert_wider("process: {check_arguments: true}", "process: {check_arguments: false}",
                      "1:28: process.check_arguments: 'false'");
         assert_wider("process: {commands: [sh]}", "process: {check_arguments: false}",

@@ -1,0 +1,36 @@
+/* porter_linux.h: what the host program and the porter of a shared session tell each other. */
+#ifndef RUN_PORTER_LINUX_H
+#define RUN_PORTER_LINUX_H
+
+#include <stdint.h>
+
+/* The porter's descriptors when it begins; 1 is its own image. */
+enum { PORTER_REQUESTS = 0, PORTER_NULL = 2 };
+
+/* With each message come these, in this order. */
+enum { REQUEST_TEXTS, REQUEST_CONTROL, REQUEST_STDIO, REQUEST_COUNT = REQUEST_STDIO + 3 };
+
+/* One command. Numbers are places in the texts, a file of `size` bytes that nobody changes any more; 0 is no text. */
+struct porter_request {
+        uint32_t size;
+        uint32_t program, cwd, fallback_cwd;
+        uint32_t files[3];               /* where a file among stdio lies that was opened to be read */
+        uint32_t argv, argc, envp, envc; /* where the first text of each list stands: the others follow */
+};
+
+/* What is said through its control socket: to it a signal's number, or: */
+enum {
+        CONTROL_END =
+                -1, /* all that the command has started is being killed: the report is to wait for that */
+        CONTROL_DRAIN =
+                -2, /* after the report, with a pipe that others may still write into: it is read to its end */
+};
+
+/* From it: when it begins, and when the command has ended. */
+struct porter_report {
+        int32_t usher; /* the number of the process that says it, in the session; then the rest is 0 */
+        int32_t has_status, status; /* of the command */
+        int32_t has_failed, failed_op, failed_errno;
+};
+
+#endif

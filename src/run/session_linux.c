@@ -1,0 +1,403 @@
+/* session_linux.c: the host program's side of a shared session. */
+#define _GNU_SOURCE
+#include "run/session_linux.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "run/porter_image.h"
+#include "run/porter_linux.h"
+#include "run/syscall_linux.h"
+
+enum { MOST_MS_TO_SEND = 2000 };
+
+struct session {
+        pthread_mutex_t lock;
+        struct resources *resources; /* borrowed, as are these */
+        const struct plan *plan;
+        const abatis_policy *policy;
+        pid_t owner;      /* who forks has a copy of this, and not of the processes */
+        struct job *home; /* owned: init and the porter; NULL until there is a guest */
+        int requests;     /* to the porter, or -1 */
+        bool is_closed;
+        unsigned guest_count;
+};
+
+/* ---- the session itself --------------------------------------------------------------------------------- */
+
+int resources_share(struct resources *resources, const struct plan *plan, const abatis_policy *policy,
+                    abatis_error *err)
+{
+        struct session *session = calloc(1, sizeof(*session));
+
+        if (!session)
+                return error_memory(err);
+        pthread_mutex_init(&session->lock, NULL);
+        session->resources = resources;
+        session->plan = plan;
+        session->policy = policy;
+        session->owner = getpid();
+        session->requests = -1;
+        resources->session = session;
+        return 0;
+}
+
+/* A file without a name that holds these bytes, or an error. */
+static int make_file(const char *name, const void *bytes, size_t size, abatis_error *err)
+{
+        OWN_FD int fd = job_raise_above_stdio(memfd_create(name, MFD_CLOEXEC));
+        size_t done = 0;
+
+        if (fd < 0)
+                return error_os(err, errno, "cannot keep '%s' in memory", name);
+        while (done < size) {
+                ssize_t written = write(fd, (const char *)bytes + done, size - done);
+
+                if (written < 0 && errno != EINTR)
+                        return error_os(err, errno, "cannot keep '%s' in memory", name);
+                done += written > 0 ? (size_t)written : 0;
+        }
+        return take_fd(&fd);
+}
+
+/* What the porter has as 0, 1 and 2: see porter_linux.h. */
+static int connect_porter(struct job *home, int requests, abatis_error *err)
+{
+        int image, r = stdio_choose(&home->stdio, PORTER_NULL, -1, err);
+
+        home->stdio.ends[PORTER_REQUESTS] = requests;
+        if (r < 0)
+                return r;
+        image = make_file("abatis porter", porter_image, porter_image_size, err);
+        if (image < 0)
+                return image;
+        home->stdio.ends[1] = image;
+        for (int i = 0; i < 2; i++)
+                home->stdio.fds[i] = home->stdio.ends[i];
+        return 0;
+}
+
+static int begin_home(struct session *session, struct job *home, abatis_error *err)
+{
+        static const char *const argv[] = { "abatis-porter", NULL }, *const envp[] = { NULL };
+        int r;
+
+        home->context = (struct job_context){ .resources = session->resources,
+                                              .plan = session->plan,
+                                              .policy = session->policy };
+        job_begin_ground(home);
+        r = job_renew_ground(home, err);
+        if (!r)
+                r = job_take_plan(home, err);
+        if (r < 0)
+                return r;
+        home->child.program = argv[0];
+        home->child.runs_image = true;
+        home->child.argv = argv;
+        home->child.envp = envp;
+        home->child.cwd = session->policy->workspace;
+        child_give_plan(&home->child);
+        if (home->ground.child.has_mounts && !(home->ground.child.namespaces & CLONE_NEWNS))
+                job_await_ground(home);
+        stdio_close_ends(&home->stdio);
+        return 0;
+}
+
+static int begin(struct session *session, abatis_error *err)
+{
+        struct job *home = job_new(session->resources);
+        int ends[2], r;
+
+        if (!home)
+                return error_memory(err);
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+                r = error_os(err, errno, "cannot begin the session");
+        } else {
+                session->requests = ends[0];
+                r = connect_porter(home, job_raise_above_stdio(ends[1]), err);
+                if (!r)
+                        r = begin_home(session, home, err);
+        }
+        if (r < 0) {
+                job_drop(home);
+                if (session->requests >= 0)
+                        close(session->requests);
+                session->requests = -1;
+                return r;
+        }
+        session->home = home;
+        return 0;
+}
+
+static void end(struct session *session)
+{
+        if (session->requests >= 0)
+                close(session->requests);
+        session->requests = -1;
+        if (session->home && session->owner == getpid())
+                job_drop(session->home);
+        session->home = NULL;
+}
+
+void session_free(struct session *session)
+{
+        if (!session)
+                return;
+        end(session);
+        pthread_mutex_destroy(&session->lock);
+        free(session);
+}
+
+void resources_close_session(struct resources *resources)
+{
+        struct session *session = resources->session;
+
+        if (!session || session->owner != getpid())
+                return;
+        pthread_mutex_lock(&session->lock);
+        session->is_closed = true;
+        if (!session->guest_count)
+                end(session);
+        pthread_mutex_unlock(&session->lock);
+}
+
+static int report_end(abatis_error *err)
+{
+        return error_set(
+                err, ABATIS_E_SYSTEM,
+                "the shared session has ended, and with it /tmp and all processes in it; open another "
+                "sandbox");
+}
+
+static bool is_over(const struct session *session)
+{
+        struct pollfd sign = { session->home->pidfd, POLLIN, 0 };
+
+        return poll(&sign, 1, 0) > 0;
+}
+
+/* ---- a guest -------------------------------------------------------------------------------------------- */
+
+int session_enter(struct session *session, struct job *job, abatis_error *err)
+{
+        int r = 0;
+
+        if (job->options.terminal)
+                return error_set(err, ABATIS_E_UNENFORCEABLE,
+                                 "a shared session has no terminals; run the command with session: private");
+        if (session->owner != getpid())
+                return error_set(err, ABATIS_E_INVALID,
+                                 "the shared session belongs to the process that opened the sandbox");
+        pthread_mutex_lock(&session->lock);
+        if (!session->home && !session->is_closed)
+                r = begin(session, err);
+        if (!r && (session->is_closed || is_over(session)))
+                r = report_end(err);
+        if (!r) {
+                session->guest_count++;
+                job->session = session;
+                if (*session->home->child.own_tmp)
+                        job_name_tmp(job, session->home->child.own_tmp);
+        }
+        pthread_mutex_unlock(&session->lock);
+        return r;
+}
+
+void session_leave(struct job *job)
+{
+        struct session *session = job->session;
+
+        if (session->owner != getpid())
+                return;
+        pthread_mutex_lock(&session->lock);
+        if (!--session->guest_count && session->is_closed)
+                end(session);
+        pthread_mutex_unlock(&session->lock);
+}
+
+/* Where it stands, or 0 for none. */
+static uint32_t add_text(struct text *texts, const char *text)
+{
+        uint32_t place = (uint32_t)texts->length;
+
+        if (text)
+                text_add_bytes(texts, text, strlen(text) + 1);
+        return text ? place : 0;
+}
+
+static uint32_t add_list(struct text *texts, const char *const *list, uint32_t *count)
+{
+        uint32_t place = (uint32_t)texts->length;
+
+        for (*count = 0; list[*count]; (*count)++)
+                add_text(texts, list[*count]);
+        return place;
+}
+
+static int write_request(const struct job *job, struct porter_request *request, abatis_error *err)
+{
+        OWN_TEXT struct text texts = { 0 };
+        const struct child_job *child = &job->child;
+
+        text_add_bytes(&texts, "", 1); /* no text stands at 0 */
+        request->program = add_text(&texts, child->program);
+        request->cwd = add_text(&texts, child->cwd);
+        request->fallback_cwd = add_text(&texts, child->fallback_cwd);
+        for (int i = 0; i < 3; i++)
+                request->files[i] = add_text(&texts, job->stdio.paths[i]);
+        request->argv = add_list(&texts, child->argv, &request->argc);
+        request->envp = add_list(&texts, child->envp, &request->envc);
+        if (texts.has_failed)
+                return error_memory(err);
+        if (texts.length > INT32_MAX)
+                return error_os(err, E2BIG, "cannot execute '%s'", child->program);
+        request->size = (uint32_t)texts.length;
+        return make_file("abatis request", texts.data, texts.length, err);
+}
+
+/* The porter may have a lot to do. */
+static int send_request(const struct session *session, const struct porter_request *request, const int *fds)
+{
+        struct pollfd room = { session->requests, POLLOUT, 0 };
+        long r;
+
+        do
+                r = child_send(session->requests, request, sizeof(*request), fds, REQUEST_COUNT);
+        while (r == -EAGAIN && poll(&room, 1, MOST_MS_TO_SEND) > 0);
+        return (int)r;
+}
+
+int session_launch(struct job *job, abatis_error *err)
+{
+        struct porter_request request = { 0 };
+        OWN_FD int texts = write_request(job, &request, err);
+        int ends[2], fds[REQUEST_COUNT], r;
+
+        if (texts < 0)
+                return texts;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+                return error_os(err, errno, "cannot reach the session");
+        job->control = ends[0];
+        fds[REQUEST_TEXTS] = texts;
+        fds[REQUEST_CONTROL] = ends[1];
+        memcpy(&fds[REQUEST_STDIO], job->stdio.fds, sizeof(job->stdio.fds));
+        r = send_request(job->session, &request, fds);
+        close(ends[1]);
+        if (r >= 0)
+                return 0;
+        close(job->control);
+        job->control = -1;
+        return r == -EPIPE || r == -ECONNRESET ? report_end(err)
+                                               : error_os(err, -r, "cannot reach the session");
+}
+
+int session_tell(struct job *job, int number)
+{
+        return send(job->control, &number, sizeof(number), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
+void session_drain(const struct job *job, int pipe)
+{
+        const int word = CONTROL_DRAIN;
+
+        child_send(job->control, &word, sizeof(word), &pipe, 1);
+}
+
+/* Its usher is gone without a word: with the session, which may know why, or alone. */
+static void note_loss(struct job *job)
+{
+        const struct child_job *home = &job->session->home->child;
+        struct child_job *child = &job->child;
+
+        if (!__atomic_load_n(&home->has_failed, __ATOMIC_ACQUIRE))
+                return;
+        child->has_failed = true;
+        child->failed_in_init = home->failed_in_init;
+        child->failed_op = home->failed_op == COMMAND_EXEC ? COMMAND_TAKE : home->failed_op;
+        child->failed_plan_op = home->failed_op == COMMAND_EXEC ? PLAN_PORTER : home->failed_plan_op;
+        child->failed_path = home->failed_path;
+        child->failed_errno = home->failed_errno;
+        child->phase = home->phase;
+}
+
+/* True when that was the last. */
+static bool take_report(struct job *job, const struct porter_report *report)
+{
+        struct child_job *child = &job->child;
+
+        if (report->usher) {
+                job->usher = report->usher;
+                return false;
+        }
+        child->has_status = report->has_status;
+        child->status = report->status;
+        child->has_failed = report->has_failed;
+        child->failed_op = (enum command_op)report->failed_op;
+        child->failed_plan_op = PLAN_PORTER;
+        child->failed_errno = report->failed_errno;
+        return true;
+}
+
+/* Whether there is something to hear within that time. */
+static bool can_be_heard(const struct job *job, int milliseconds)
+{
+        struct pollfd sign = { job->control, POLLIN, 0 };
+
+        return poll(&sign, 1, milliseconds) > 0;
+}
+
+bool session_hear(struct job *job, bool waits)
+{
+        for (;;) {
+                struct porter_report report;
+                ssize_t got;
+
+                if (!can_be_heard(job, waits ? GUEST_PATIENCE_MS : 0)) {
+                        if (!waits)
+                                return false;
+                        job_kill_tree(job->session->home);
+                        waits = false;
+                        if (!can_be_heard(job, -1))
+                                return false;
+                }
+                got = recv(job->control, &report, sizeof(report), MSG_DONTWAIT);
+                if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                        continue;
+                if (got != sizeof(report)) {
+                        note_loss(job);
+                        return true;
+                }
+                if (take_report(job, &report))
+                        return true;
+        }
+}
+
+/* Init kills them, whom nobody inside can stop or starve; the usher sees who is left. */
+void session_end_guest(struct job *job)
+{
+        bool is_known;
+
+        while (!job->usher && can_be_heard(job, GUEST_PATIENCE_MS)) {
+                struct porter_report report;
+
+                /* The last word is left for whoever hears. */
+                if (recv(job->control, &report, sizeof(report), MSG_PEEK | MSG_DONTWAIT) != sizeof(report) ||
+                    !report.usher)
+                        return;
+                recv(job->control, &report, sizeof(report), MSG_DONTWAIT);
+                take_report(job, &report);
+        }
+        is_known = job->usher && !job->is_told_to_end && session_tell(job, CONTROL_END) >= 0 &&
+                   job_send_to_init(job->session->home, -job->usher) >= 0;
+        job->is_told_to_end = true;
+        if (!is_known)
+                job_kill_tree(job->session->home);
+}

@@ -1,0 +1,25 @@
+/* session_linux.h: a shared session: one long job, in which a porter starts the others as its guests. See porter_linux.c. */
+#ifndef RUN_SESSION_LINUX_H
+#define RUN_SESSION_LINUX_H
+
+#include "run/job_linux.h"
+
+/* Ends whoever is left in it. */
+void session_free(struct session *session);
+
+/* A guest: from the first to the last it is the session's, and one of its own descriptors stands for it. */
+int session_enter(struct session *session, struct job *job, abatis_error *err);
+int session_launch(struct job *job, abatis_error *err);
+/* A signal for the command; 0 or -1. */
+int session_tell(struct job *job, int number);
+/* True when the command has ended, and what became of it is known. One that was told to end is waited for, but not for ever: then
+ * the session ends with it. */
+bool session_hear(struct job *job, bool waits);
+/* All that the command has started, and nobody else; who asks a second time ends the whole session. */
+enum { GUEST_PATIENCE_MS = 2000 };
+void session_end_guest(struct job *job);
+/* What others may write there from now on is of no interest. */
+void session_drain(const struct job *job, int pipe);
+void session_leave(struct job *job);
+
+#endif
