@@ -261,25 +261,26 @@ static void an_unknown_key_is_refused_with_a_guess(void **state)
         refuses("filesytem: {}\n", "f:1:1: unknown key 'filesytem'; did you mean 'filesystem'?");
         refuses("limits: {time-out: 3s}\n",
                 "f:1:10: unknown key 'time-out' in limits; did you mean 'timeout'?");
-        refuses("rules: []\n", "f:1:1: unknown key 'rules'; there are version, extends, filesystem, network, "
-                               "process, environment, limits, audit");
+        refuses("rules: []\n",
+                "f:1:1: unknown key 'rules'; there are version, extends, session, filesystem, network, "
+                "process, environment, limits, audit");
         refuses("process: {quux: 1}\n",
                 "f:1:11: unknown key 'quux' in process; there are fork, signals, commands, "
                 "check_arguments");
         refuses("filesystem.read: [all]\n",
                 "f:1:1: unknown key 'filesystem.read'; there are version, extends, "
-                "filesystem, network, process, environment, limits, audit");
+                "session, filesystem, network, process, environment, limits, audit");
         refuses("limits: {limits.timeout: 3s}\n",
                 "f:1:10: unknown key 'limits.timeout' in limits; there are memory, processes, open_files, cpu, "
                 "file_size, written, timeout, output");
         refuses("read: [all]\n",
-                "f:1:1: unknown key 'read'; there are version, extends, filesystem, network, "
+                "f:1:1: unknown key 'read'; there are version, extends, session, filesystem, network, "
                 "process, environment, limits, audit");
         refuses("\"\": 1\n",
-                "f:1:1: unknown key ''; there are version, extends, filesystem, network, process, "
+                "f:1:1: unknown key ''; there are version, extends, session, filesystem, network, process, "
                 "environment, limits, audit");
         refuses("<<: {extends: dev}\n",
-                "f:1:1: unknown key '<<'; there are version, extends, filesystem, network, "
+                "f:1:1: unknown key '<<'; there are version, extends, session, filesystem, network, "
                 "process, environment, limits, audit");
         refuses("Filesystem: {}\n", "f:1:1: unknown key 'Filesystem'; did you mean 'filesystem'?");
         assert_layer_refused(DOCUMENT_JSON, "{\"filesystem\":\n {\"wirte\": []}}",
@@ -477,7 +478,7 @@ static void a_message_is_one_line_of_text(void **state)
 {
         (void)state;
         refuses("\"a\\e[2Jb\\n\": 1\n",
-                "f:1:1: unknown key 'a\\x1b[2Jb\\n'; there are version, extends, filesystem, "
+                "f:1:1: unknown key 'a\\x1b[2Jb\\n'; there are version, extends, session, filesystem, "
                 "network, process, environment, limits, audit");
         refuses("network: {mode: \"\\u009b2J\"}\n",
                 "f:1:17: network.mode: unknown mode '\\u009b2J'; there are deny, unix-only, allow, list");
