@@ -51,7 +51,7 @@ struct sample {
 
 /* contenders.c */
 extern const struct contender plain_spawn, run_abatis, run_with_pattern, run_notified, run_unlogged,
-        run_floor, bubblewrap;
+        run_floor, run_least, bubblewrap;
 extern const struct contender extra_contenders[];
 extern const size_t extra_contender_count;
 void place_init(struct place *place, const char *dir);

@@ -42,6 +42,9 @@ const struct contender run_unlogged = { .name = "abatis run --no-audit",
 const struct contender run_floor = { .name = "rules and a filter, no more",
                                      .words = WORDS("{bin}/floor"),
                                      .takes_filter = true };
+const struct contender run_least = { .name = "the same mounts, no policy",
+                                     .words = WORDS("{bin}/least"),
+                                     .takes_filter = true };
 const struct contender bubblewrap = {
         .name = "bubblewrap",
         .words = WORDS(BUBBLEWRAP_POLICY, "--unshare-net"),

@@ -11,7 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log)
+static abatis_sandbox *open_sandbox(const struct place *place, int spares, const char *log,
+                                    const char *session)
 {
         char workspace[PATH_SIZE + 16];
         const abatis_policy_options policy_options = { .size = sizeof policy_options,
@@ -24,6 +25,7 @@ abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, co
         snprintf(workspace, sizeof workspace, "%s/workspace", place->dir);
         if (abatis_policy_new(&policy_options, &policy, &err) < 0 ||
             abatis_policy_set(policy, "limits.timeout", "10m", &err) < 0 ||
+            abatis_policy_set(policy, "session", session, &err) < 0 ||
             (log != NULL && abatis_policy_set(policy, "audit.log", log, &err) < 0) ||
             abatis_sandbox_open(policy, &options, &sandbox, &err) < 0)
                 die("no sandbox: %s", err.message);
@@ -31,6 +33,16 @@ abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, co
         if (chdir(workspace) < 0)
                 die("cannot enter %s: %s", workspace, strerror(errno));
         return sandbox;
+}
+
+abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log)
+{
+        return open_sandbox(place, spares, log, "private");
+}
+
+abatis_sandbox *jobs_open_session(const struct place *place)
+{
+        return open_sandbox(place, 0, "off", "shared");
 }
 
 abatis_sandbox *jobs_open_sandbox(const struct place *place)

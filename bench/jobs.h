@@ -18,6 +18,8 @@ struct jobs {
 /* The first with the library's own number of spares and with an audit log; `log` as audit.log takes it, NULL is the usual one. */
 abatis_sandbox *jobs_open_sandbox(const struct place *place);
 abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log);
+/* One whose jobs share a session. */
+abatis_sandbox *jobs_open_session(const struct place *place);
 /* Returns the microseconds that `total` of them took. Every single one must have been right. */
 double jobs_run(const struct jobs *jobs, size_t total);
 void jobs_watch(int epoll, abatis_job *job, uint32_t index);

@@ -217,6 +217,8 @@ int main(int argc, char **argv)
                 die("cannot find the program floor");
         if (!is_bare && !group_add(&group, &place, &bubblewrap))
                 die("bubblewrap is not on PATH: install the package bubblewrap");
+        if (!is_bare && !group_add(&group, &place, &run_least))
+                die("cannot find the program least");
 
         printf("launching a static `true`%s, %zu rounds\n", is_bare ? " without namespaces" : "",
                group.rounds);

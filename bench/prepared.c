@@ -57,6 +57,7 @@ static void measure_alone(const struct place *place, size_t rounds, bool is_bare
                 { "posix_spawn", NULL, NULL },
                 { "a job of a prepared sandbox", jobs_open_sandbox_with(place, 1, "off"), NULL },
                 { "the same with the audit log", jobs_open_sandbox_with(place, 1, NULL), NULL },
+                { "a job of a shared session", jobs_open_session(place), NULL },
                 { "a job that is begun from nothing", jobs_open_sandbox_with(place, -1, "off"), NULL },
         };
         enum { WAYS = sizeof ways / sizeof *ways };

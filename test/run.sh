@@ -14,6 +14,7 @@ passed=0 failed=0 skipped=0
 
 for suite in $suites; do
         echo "== $suite"
+        SECONDS=0
         "test/$suite/run.sh" >"$log" 2>&1
         status=$?
         grep -E '^(not ok|skip) ' "$log"
@@ -27,6 +28,7 @@ for suite in $suites; do
                 sum="${sum/ 0 failed/ 1 failed}"
         fi
         echo "$sum"
+        echo "($SECONDS s)"
         read -r p _ f _ s _ <<<"$sum"
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
 done
