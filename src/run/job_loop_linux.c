@@ -254,10 +254,10 @@ int job_send_to_init(struct job *job, int number)
 void job_kill_tree(struct job *job)
 {
         if (job->session) {
-                session_end_guest(job);
-                /* If it is not over by then, we are asked again. */
+                if (!job->is_told_to_end)
+                        job_set_deadline(job, GUEST_PATIENCE_MS, NULL);
                 job->is_ending = true;
-                job_set_deadline(job, GUEST_PATIENCE_MS, NULL);
+                session_end_guest(job);
                 return;
         }
         if (!job->ground.child.namespaces)
@@ -364,9 +364,11 @@ static void meet_deadline(struct job *job)
                 begin_end(job);
                 return;
         }
-        if (job->is_over || !job->session)
+        if (!job->session || job->is_over || job->is_told_to_end)
                 epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->timer, NULL);
-        if (!job->is_over)
+        if (!job->is_over && job->session && job->is_told_to_end)
+                session_give_up(job);
+        else if (!job->is_over)
                 job_kill_tree(job);
 }
 

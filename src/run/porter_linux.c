@@ -118,6 +118,24 @@ static void report(void)
         RAW(SYS_sendto, usher.fds[REQUEST_CONTROL], &report, sizeof(report), MSG_NOSIGNAL, 0, 0);
 }
 
+static void reap(void)
+{
+        struct child_job *job = &usher.job;
+        struct signalfd_siginfo info;
+        int status = 0;
+        long pid;
+
+        if (usher.waits[1].revents)
+                RAW(SYS_read, usher.signals, &info, sizeof(info));
+        while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
+                if (pid != job->command || WIFSTOPPED(status))
+                        continue;
+                job->status = status;
+                job->has_status = true;
+        }
+        usher.is_alone = pid == -ECHILD;
+}
+
 static void take_pipe(void)
 {
         struct pollfd *control = &usher.waits[0];
@@ -135,36 +153,21 @@ static __attribute__((noreturn)) void drain(void)
 {
         bool is_needed = true;
 
-        usher.waits[1].fd = -1;
         while (is_needed) {
                 if (RAW(SYS_ppoll, usher.waits, usher.wait_count, 0, 0, 0) < 0)
                         continue;
+                reap();
                 for (int i = FIRST_DRAIN; i < usher.wait_count; i++)
                         if (usher.waits[i].revents &&
                             RAW(SYS_read, usher.waits[i].fd, usher.room, DRAIN_SIZE) == 0)
                                 usher.waits[i].fd = -1;
                 if (usher.waits[0].revents)
                         take_pipe();
-                is_needed = false;
-                for (int i = 0; i < usher.wait_count; i++)
+                is_needed = usher.waits[0].fd >= 0;
+                for (int i = FIRST_DRAIN; i < usher.wait_count; i++)
                         is_needed |= usher.waits[i].fd >= 0;
         }
         leave(0);
-}
-
-static void reap(void)
-{
-        struct child_job *job = &usher.job;
-        int status = 0;
-        long pid;
-
-        while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
-                if (pid != job->command || WIFSTOPPED(status))
-                        continue;
-                job->status = status;
-                job->has_status = true;
-        }
-        usher.is_alone = pid == -ECHILD;
 }
 
 static void obey(int word)
@@ -179,13 +182,10 @@ static void obey(int word)
 static __attribute__((noreturn)) void attend(void)
 {
         for (;;) {
-                struct signalfd_siginfo info;
                 int word;
 
                 if (RAW(SYS_ppoll, usher.waits, 2, 0, 0, 0) < 0)
                         continue;
-                if (usher.waits[1].revents)
-                        RAW(SYS_read, usher.signals, &info, sizeof(info));
                 reap();
                 if (usher.is_alone || (usher.job.has_status && !usher.is_ending)) {
                         report();

@@ -363,7 +363,7 @@ bool session_hear(struct job *job, bool waits)
                 if (!can_be_heard(job, waits ? GUEST_PATIENCE_MS : 0)) {
                         if (!waits)
                                 return false;
-                        job_kill_tree(job->session->home);
+                        session_give_up(job);
                         waits = false;
                         if (!can_be_heard(job, -1))
                                 return false;
@@ -380,24 +380,36 @@ bool session_hear(struct job *job, bool waits)
         }
 }
 
-/* Init kills them, whom nobody inside can stop or starve; the usher sees who is left. */
-void session_end_guest(struct job *job)
+/* Whether its last word, or its end, is there to be heard; else its usher is known, if that has begun. */
+static bool has_ended(struct job *job)
 {
-        bool is_known;
+        int patience = job->usher ? 0 : GUEST_PATIENCE_MS;
 
-        while (!job->usher && can_be_heard(job, GUEST_PATIENCE_MS)) {
+        for (; can_be_heard(job, patience); patience = 0) {
                 struct porter_report report;
 
-                /* The last word is left for whoever hears. */
                 if (recv(job->control, &report, sizeof(report), MSG_PEEK | MSG_DONTWAIT) != sizeof(report) ||
                     !report.usher)
-                        return;
+                        return true;
                 recv(job->control, &report, sizeof(report), MSG_DONTWAIT);
                 take_report(job, &report);
         }
-        is_known = job->usher && !job->is_told_to_end && session_tell(job, CONTROL_END) >= 0 &&
-                   job_send_to_init(job->session->home, -job->usher) >= 0;
+        return false;
+}
+
+/* Init kills them, whom nobody inside can stop or starve; the usher sees who is left. It is there until we close its socket, so
+ * the number is its own. */
+void session_end_guest(struct job *job)
+{
+        if (job->is_told_to_end || has_ended(job))
+                return;
         job->is_told_to_end = true;
-        if (!is_known)
-                job_kill_tree(job->session->home);
+        if (!job->usher || session_tell(job, CONTROL_END) < 0 ||
+            job_send_to_init(job->session->home, -job->usher) < 0)
+                session_give_up(job);
+}
+
+void session_give_up(const struct job *job)
+{
+        job_kill_tree(job->session->home);
 }

@@ -15,9 +15,10 @@ int session_tell(struct job *job, int number);
 /* True when the command has ended, and what became of it is known. One that was told to end is waited for, but not for ever: then
  * the session ends with it. */
 bool session_hear(struct job *job, bool waits);
-/* All that the command has started, and nobody else; who asks a second time ends the whole session. */
+/* All that the command has started, and nobody else. If that takes longer, nobody can be relied on in there: end them all. */
 enum { GUEST_PATIENCE_MS = 2000 };
 void session_end_guest(struct job *job);
+void session_give_up(const struct job *job);
 /* What others may write there from now on is of no interest. */
 void session_drain(const struct job *job, int pipe);
 void session_leave(struct job *job);

@@ -150,6 +150,20 @@ static void test_ends_of_commands(void)
         }
         expect(count_marked("615243") == 0, "%d are left", count_marked("615243"));
         expect(count_marked("514233") == 2, "those of another command were ended, too");
+        job = start_job(box, script, -1);
+        if (job) {
+                usleep(50000);
+                abatis_job_cancel(job);
+                finish_job(job);
+        }
+        expect(count_marked("615243") == 0, "%d are left of one that was not waited for",
+               count_marked("615243"));
+        job = start_job(box, script, -1);
+        if (job)
+                finish_job(job);
+        expect(count_marked("615243") == 0, "%d are left of one that had hardly begun",
+               count_marked("615243"));
+        expect(count_marked("514233") == 2, "those of another command were ended at last");
         expect(run(box, "echo on") == 0 && !strcmp(text, "on\n"), "%s", text);
         abatis_sandbox_free(box);
         end();
