@@ -251,11 +251,43 @@ int policy_make_index(abatis_policy *policy, abatis_error *err)
         return r || policy->index ? r : index_new(policy, &policy->index, err);
 }
 
+/* What the path ends with, if that is a link of a name that is denied: such a link is not followed, whatever it leads to. Owned by the
+ * caller, or NULL. */
+static int find_denied_link(const abatis_policy *policy, const char *clean, const struct path_facts *facts,
+                            char **out, abatis_error *err)
+{
+        const char *name = strrchr(clean, '/');
+        OWN_PATH_FACTS struct path_facts above = { 0 };
+        OWN_FREE char *directory = NULL, *link = NULL;
+        const struct rule *rule;
+        bool is_allowed;
+        size_t walked;
+        int r;
+
+        if (!facts->links.count || !index_has_patterns(policy->index))
+                return 0;
+        directory = strndup(clean, name == clean ? 1 : (size_t)(name - clean));
+        r = directory ? path_resolve(directory, NULL, &above, err) : error_memory(err);
+        if (r < 0)
+                return r;
+        link = text_join(above.real[1] ? above.real : "", name, "");
+        if (!link)
+                return error_memory(err);
+        if (!strings_has(&facts->links, link))
+                return 0;
+        rule = decide(policy, index_find(policy->index, link, &walked), ABATIS_READ, link, true, &is_allowed);
+        if (rule && rule->kind == RULE_DENY) {
+                *out = link;
+                link = NULL;
+        }
+        return 0;
+}
+
 /* About a path that has to be cleaned, or has a link in it, or cannot be looked at. */
 static int check_thoroughly(const abatis_policy *policy, abatis_access access, const char *path, int *allowed,
                             char **rule, abatis_error *err)
 {
-        OWN_FREE char *clean = NULL;
+        OWN_FREE char *clean = NULL, *link = NULL;
         struct path_facts facts = { 0 };
         const char *way = NULL;
         abatis_error below;
@@ -271,7 +303,11 @@ static int check_thoroughly(const abatis_policy *policy, abatis_access access, c
                         *err = below;
                 return r;
         }
-        r = view_find_way(policy, &facts, &way, err);
+        r = find_denied_link(policy, clean, &facts, &link, err);
+        if (!r && link)
+                way = link;
+        else if (!r)
+                r = view_find_way(policy, &facts, &way, err);
         if (!r)
                 r = answer(policy, index_find(policy->index, way, &walked), access, way, allowed, rule, err);
         path_facts_done(&facts);

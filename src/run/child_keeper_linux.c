@@ -78,7 +78,8 @@ static bool lay_world(struct child_keeper *keeper)
 }
 
 /* To take a job's mounts down takes half as long as to start a program. Whoever lets go of them last does it: that would be init,
- * in its exit, while everybody waits for it. So they are held here until later jobs have been begun, or nobody begins any. */
+ * in its exit, while everybody waits for it. So they are held here until later jobs have been begun, or nobody begins any. Where many run
+ * every processor is busy, and to put it off only adds to it. */
 static void hold_mounts(int *held, int pid)
 {
         char path[32];
@@ -135,6 +136,7 @@ static void serve(const struct child_keeper *keeper)
         for (;;) {
                 const struct timespec patience = { 0, 20 * 1000 * 1000 };
                 struct child_job *job;
+                bool is_to_be_held;
                 long r = RAW(SYS_ppoll, waits, 3, is_holding ? &patience : 0, 0, 0);
 
                 if (!r)
@@ -146,9 +148,10 @@ static void serve(const struct child_keeper *keeper)
                     child_receive(keeper->requests, &job, sizeof(job), &launches, 1, MSG_CMSG_CLOEXEC) < 0)
                         return;
                 job->launches = launches;
+                is_to_be_held = !job->is_among_many;
                 r = start(keeper, job);
                 RAW(SYS_close, launches);
-                if (r > 0)
+                if (r > 0 && is_to_be_held)
                         hold_mounts(held, (int)r);
                 is_holding = true;
         }

@@ -180,13 +180,14 @@ struct child_job {
         int host_pidfd;      /* readable when the host process is gone */
         int end_event;       /* how the parent hears that is_over, if it wants to; else 0 */
         char *command_stack; /* its end */
-        uint64_t pass; /* of the filter that the children have from their keeper, if they have; else 0 */
-        int life;      /* if they have: hung up when the keeper is gone */
-        int claim;     /* likewise, an atomic: enum child_claim */
-        int launches;  /* socket, if they have: see COMMAND_TAKE */
-        int stage;     /* descriptor of the stage's root */
-        int masks;     /* of the stage that has what covers are made of: this one or another */
-        int proc;      /* descriptor of the supervisor's /proc, if has_proc */
+        uint64_t pass;      /* of the filter that the children have from their keeper, if they have; else 0 */
+        int life;           /* if they have: hung up when the keeper is gone */
+        int claim;          /* likewise, an atomic: enum child_claim */
+        int launches;       /* socket, if they have: see COMMAND_TAKE */
+        bool is_among_many; /* likewise: nobody waits for its end alone */
+        int stage;          /* descriptor of the stage's root */
+        int masks;          /* of the stage that has what covers are made of: this one or another */
+        int proc;           /* descriptor of the supervisor's /proc, if has_proc */
         bool has_proc;
         int cgroup; /* descriptor of the command's own, if has_cgroup */
         bool has_cgroup;

@@ -224,6 +224,7 @@ static struct job *begin(struct keeper *keeper)
         if (!job)
                 return NULL;
         job->child.pass = keeper->pass; /* of this keeper, which may be a later one than the draft */
+        job->child.is_among_many = keeper->job_count > keeper->wanted;
         if (child_send(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
                        &job->launches[1], 1) < 0) {
                 job_drop(job);

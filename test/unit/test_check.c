@@ -143,6 +143,29 @@ static void a_rule_on_a_link_holds_for_its_target(void **state)
         abatis_policy_free(policy);
 }
 
+static void a_link_of_a_denied_name_is_not_followed(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+
+        (void)state;
+        make_file("ws/config", "");
+        make_file("ws/d/f", "");
+        make_link("ws/.env", "config");
+        make_link("ws/d.env", "d");
+        make_link("ws/way", ".env");
+        assert_true(check_says(policy, ABATIS_READ, at("ws/.env")));
+        set(policy, "filesystem.deny_glob", "*.env");
+        assert_false(check_says(policy, ABATIS_READ, at("ws/.env")));
+        assert_non_null(strstr(check_text, "deny '*.env'"));
+        assert_false(check_says(policy, ABATIS_WRITE, at("ws/.env")));
+        assert_true(check_says(policy, ABATIS_READ, at("ws/config")));
+        assert_false(check_says(policy, ABATIS_READ, at("ws/d.env")));
+        /* Who goes through one ends elsewhere. */
+        assert_true(check_says(policy, ABATIS_READ, at("ws/d.env/f")));
+        assert_true(check_says(policy, ABATIS_READ, at("ws/way")));
+        abatis_policy_free(policy);
+}
+
 static void a_newline_is_a_character_like_any_other(void **state)
 {
         abatis_policy *policy;
@@ -257,6 +280,7 @@ int main(void)
                 POLICY_TEST(the_deciding_rule_is_named),
                 POLICY_TEST(a_link_is_judged_by_where_it_leads),
                 POLICY_TEST(a_rule_on_a_link_holds_for_its_target),
+                POLICY_TEST(a_link_of_a_denied_name_is_not_followed),
                 POLICY_TEST(a_newline_is_a_character_like_any_other),
                 POLICY_TEST(rules_and_questions_may_be_deeper_than_the_kernel_takes_at_once),
                 POLICY_TEST(a_question_that_is_not_about_a_path_is_answered_no),
