@@ -19,8 +19,8 @@ for compiler in gcc clang; do
         ninja -C "$scratch/$compiler" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
 done
 echo "== clang-tidy"
-clang-tidy -quiet -p "$scratch/clang" --warnings-as-errors='*' "${sources[@]}" 2>"$scratch/log" ||
-        { cat "$scratch/log"; exit 1; }
+printf '%s\0' "${sources[@]}" | xargs -0 -n 4 -P "$(nproc)" \
+        clang-tidy -quiet -p "$scratch/clang" --warnings-as-errors='*' 2>"$scratch/log" || { cat "$scratch/log"; exit 1; }
 echo "== cppcheck"
 # It does not know the cleanup attribute behind OWN_FREE; leaks are LeakSanitizer's and valgrind's business.
 cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr --suppress=missingIncludeSystem \

@@ -268,7 +268,7 @@ static int find_denied_link(const abatis_policy *policy, const char *clean, cons
                 return 0;
         directory = strndup(clean, name == clean ? 1 : (size_t)(name - clean));
         r = directory ? path_resolve(directory, NULL, &above, err) : error_memory(err);
-        if (r < 0)
+        if (r < 0 || !above.real)
                 return r;
         link = text_join(above.real[1] ? above.real : "", name, "");
         if (!link)

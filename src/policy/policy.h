@@ -112,7 +112,7 @@ struct abatis_policy {
         bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
         bool passes_named_only;       /* of the environment, nothing but what the two lists name */
         bool forbids_forks;
-        bool shares_session; /* commands of one sandbox have /tmp and processes in common */
+        bool shares_session;         /* commands of one sandbox have /tmp and processes in common */
         bool is_finished;            /* policy_finish() has seen to everything since the last change */
         bool denies_control_sockets; /* it has seen to that */
         bool is_resolved;            /* the list of commands, and nothing was said since */

@@ -173,23 +173,23 @@ struct child_job {
         const struct child_plan *plan;
         const char *program, *cwd, *fallback_cwd; /* borrowed */
         const char *const *argv, *const *envp;    /* borrowed, NULL-terminated */
-        bool runs_image;                          /* not the program but the file that it has as its 1 */
         int *slots;                               /* detached mounts, by slot */
 
         int stdio[3];
         int host_pidfd;      /* readable when the host process is gone */
         int end_event;       /* how the parent hears that is_over, if it wants to; else 0 */
         char *command_stack; /* its end */
-        uint64_t pass;      /* of the filter that the children have from their keeper, if they have; else 0 */
-        int life;           /* if they have: hung up when the keeper is gone */
-        int claim;          /* likewise, an atomic: enum child_claim */
-        int launches;       /* socket, if they have: see COMMAND_TAKE */
-        bool is_among_many; /* likewise: nobody waits for its end alone */
-        int stage;          /* descriptor of the stage's root */
-        int masks;          /* of the stage that has what covers are made of: this one or another */
-        int proc;           /* descriptor of the supervisor's /proc, if has_proc */
+        uint64_t pass; /* of the filter that the children have from their keeper, if they have; else 0 */
+        int life;      /* if they have: hung up when the keeper is gone */
+        int claim;     /* likewise, an atomic: enum child_claim */
+        int launches;  /* socket, if they have: see COMMAND_TAKE */
+        int stage;     /* descriptor of the stage's root */
+        int masks;     /* of the stage that has what covers are made of: this one or another */
+        int proc;      /* descriptor of the supervisor's /proc, if has_proc */
         bool has_proc;
-        int cgroup; /* descriptor of the command's own, if has_cgroup */
+        bool runs_image;    /* not the program but the file that the command has as its 1 */
+        bool is_among_many; /* of a job that a keeper has begun: nobody waits for its end alone */
+        int cgroup;         /* descriptor of the command's own, if has_cgroup */
         bool has_cgroup;
         int command;     /* the command's PID as init sees it */
         int init;        /* its own PID, where there is no PID namespace, or where a keeper has started it */

@@ -90,8 +90,8 @@ static long read_request(const struct porter_request *request)
                 return texts;
         if (lists < 0 && lists > -4096)
                 return lists;
-        envp = list_texts(text_at(text, request->argv), request->argc, list);
-        list_texts(text_at(text, request->envp), request->envc, envp);
+        envp = list_texts(text + request->argv, request->argc, list);
+        list_texts(text + request->envp, request->envc, envp);
         job->argv = list;
         job->envp = envp;
         job->program = text_at(text, request->program);
@@ -182,7 +182,7 @@ static void obey(int word)
 static __attribute__((noreturn)) void attend(void)
 {
         for (;;) {
-                int word;
+                int word = 0;
 
                 if (RAW(SYS_ppoll, usher.waits, 2, 0, 0, 0) < 0)
                         continue;

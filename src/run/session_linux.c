@@ -179,9 +179,9 @@ static int report_end(abatis_error *err)
 
 static bool is_over(const struct session *session)
 {
-        struct pollfd sign = { session->home->pidfd, POLLIN, 0 };
+        struct pollfd sign = { session->home ? session->home->pidfd : -1, POLLIN, 0 };
 
-        return poll(&sign, 1, 0) > 0;
+        return !session->home || session->is_closed || poll(&sign, 1, 0) > 0;
 }
 
 /* ---- a guest -------------------------------------------------------------------------------------------- */
@@ -199,9 +199,9 @@ int session_enter(struct session *session, struct job *job, abatis_error *err)
         pthread_mutex_lock(&session->lock);
         if (!session->home && !session->is_closed)
                 r = begin(session, err);
-        if (!r && (session->is_closed || is_over(session)))
+        if (!r && is_over(session)) {
                 r = report_end(err);
-        if (!r) {
+        } else if (!r) {
                 session->guest_count++;
                 job->session = session;
                 if (*session->home->child.own_tmp)
