@@ -16,6 +16,7 @@
 #include "audit/reader.h"
 #include "audit/record.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "policy/compose.h"
 
@@ -44,20 +45,6 @@ int audit_id_new(char out[AUDIT_ID_SIZE], abatis_error *err)
         return 0;
 }
 
-/* Not as 0, 1 or 2, where the host program may have closed its own and still print. */
-static int move_above_standard(int fd)
-{
-        int moved, saved;
-
-        if (fd < 0 || fd > 2)
-                return fd;
-        moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        saved = errno;
-        close(fd);
-        errno = saved;
-        return moved;
-}
-
 int log_open_file(const struct audit_log *log, const char *name, int flags, unsigned mode)
 {
         int fd;
@@ -70,7 +57,7 @@ int log_open_file(const struct audit_log *log, const char *name, int flags, unsi
         /* Mostly it is there, and then the directory need not be locked. */
         if (fd < 0 && (flags & O_EXCL || errno == ENOENT))
                 fd = openat(log->directory, name, flags | O_CREAT, mode);
-        return move_above_standard(fd);
+        return fd_above_stdio(fd);
 }
 
 /* Root in a directory of somebody else would leave files that their owner cannot write, and go where they lead it. */
@@ -121,7 +108,7 @@ static int open_path(const char *path)
 {
         bool is_shared = !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9);
 
-        return move_above_standard(
+        return fd_above_stdio(
                 openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC | (is_shared ? O_NOFOLLOW : 0)));
 }
 

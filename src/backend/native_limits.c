@@ -8,6 +8,9 @@
  * have the kernel kill both, so it must be large enough for everything that comes before: arguments are up to 6 MiB. */
 #define LEAST_CGROUP_MEMORY (32ull << 20)
 
+/* Who starts the commands of a shared session has the limit, too. */
+enum { LEAST_OPEN_FILES = 16 };
+
 static void hold(struct native *native, enum plan_op op, enum limit limit)
 {
         const char *path = op == PLAN_CGROUP ? native->host->cgroup.directory : NULL;
@@ -104,6 +107,10 @@ void native_add_limits(struct native *native)
                 if (!native->policy->limits[limit])
                         continue;
                 /* Who is left over from one command is not of the next one's tree, and nobody says whose else. */
+                if (native->policy->shares_session && limit == LIMIT_OPEN_FILES &&
+                    native->policy->limits[limit] < LEAST_OPEN_FILES)
+                        plan_miss(native->plan, CLAUSE_LIMIT, limit, "a shared session needs %d of them",
+                                  LEAST_OPEN_FILES);
                 if (native->policy->shares_session && is_of_tree(limit)) {
                         plan_miss(
                                 native->plan, CLAUSE_LIMIT, limit,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/text.h"
 
@@ -289,9 +290,7 @@ static int set_memory(int directory, uint64_t memory)
 /* Numbers that the caller has closed are for the command's own. */
 static int open_above_stdio(int directory, const char *path)
 {
-        OWN_FD int fd = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-        return fd < 0 || fd > 2 ? take_fd(&fd) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        return fd_above_stdio(openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 static int make(struct cgroup *cgroup, const char *path, abatis_error *err)

@@ -429,7 +429,17 @@ static long answer(struct child_broker_room *room)
 
 long child_broker_prepare(struct child_job *job)
 {
-        return RAW(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, job->broker_sockets);
+        int *sockets = job->broker_sockets;
+        long r = RAW(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets);
+
+        /* Where the host program has closed its own, the command's will come. */
+        for (int i = 0; i < 2 && r >= 0; i++)
+                if (sockets[i] < 3) {
+                        r = RAW(SYS_fcntl, sockets[i], F_DUPFD_CLOEXEC, 3);
+                        RAW(SYS_close, sockets[i]);
+                        sockets[i] = (int)r;
+                }
+        return r < 0 ? r : 0;
 }
 
 long child_broker_give(struct child_job *job)

@@ -33,17 +33,19 @@ static bool is_same_file(const struct stat *left, const struct stat *right)
 
 /* A descriptor that was opened outside leads through a mount of the host's, which is not read-only: the command could
  * change the file's mode or times, or open it again for writing. The same file opened in here leads through ours. */
-static long open_again(long given, const char *path)
+static long open_again(long given, const char *path, bool is_must)
 {
         long fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), r = 0;
         struct stat wanted, found;
 
         if (fd < 0)
-                return 0; /* not in view */
+                return is_must ? fd : 0; /* not in view */
         if (!RAW(SYS_fstat, given, &wanted) && !RAW(SYS_fstat, fd, &found) && is_same_file(&wanted, &found)) {
                 RAW(SYS_lseek, fd, RAW(SYS_lseek, given, 0, SEEK_CUR), SEEK_SET);
                 RAW(SYS_fcntl, fd, F_SETFL, RAW(SYS_fcntl, given, F_GETFL) & ~O_ACCMODE);
                 r = RAW(SYS_dup3, fd, given, 0);
+        } else if (is_must) {
+                r = -ESTALE;
         }
         child_close(fd);
         return r < 0 ? r : 0;
@@ -55,7 +57,7 @@ static long reopen_stdio(const struct child_job *job)
 
         for (int i = 0; i < 3 && !r; i++)
                 if (job->files[i])
-                        r = open_again(i, job->files[i]);
+                        r = open_again(i, job->files[i], job->must_reopen);
         return r;
 }
 
@@ -501,7 +503,7 @@ static bool take_files(struct child_job *job)
         for (int i = 0; i < 3 && !r && job->ground->has_mounts; i++)
                 if (job->files[i]) {
                         has_some = true;
-                        r = open_again(job->stdio[i], job->files[i]);
+                        r = open_again(job->stdio[i], job->files[i], false);
                 }
         if (r < 0 && child_claim_report(job)) {
                 job->failed_plan_op = job->ground->plan_op;

@@ -167,6 +167,7 @@ struct child_stamp {
 /* One launch. Init and the command share the parent's memory and write their reports here. */
 struct child_job {
         const struct child_ground *ground;
+        bool must_reopen; /* of these none that cannot be opened again */
         const char
                 *files[3]; /* borrowed: where a file among stdio lies that was opened to be read, or NULL */
         /* Known when is_planned says so. */

@@ -257,11 +257,14 @@ long child_sweep_die_with_init(const struct child_job *job)
 }
 
 /* For who is below this process. */
-static void begin(struct sweeper *sweeper, int self)
+static void begin(const struct child_job *job, struct sweeper *sweeper, int self)
 {
         struct family own;
 
-        sweeper->proc = RAW(SYS_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        /* The policy may deny the other one. */
+        sweeper->proc = job->has_proc
+                                ? RAW(SYS_openat, job->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                                : RAW(SYS_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         sweeper->self = self;
         sweeper->start = 0;
         /* Not a call of memset(), which would be somebody else's. */
@@ -271,15 +274,38 @@ static void begin(struct sweeper *sweeper, int self)
                 sweeper->start = own.start;
 }
 
+/* Who forks and ends faster than a pass reads is not met, but named there. */
+static bool has_children(const struct sweeper *sweeper)
+{
+        char path[64], byte;
+        long fd, length;
+
+        text_write(text_write_number(text_write(text_write_number(path, (uint64_t)sweeper->self), "/task/"),
+                                     (uint64_t)sweeper->self),
+                   "/children");
+        fd = RAW(SYS_openat, sweeper->proc, path, O_RDONLY | O_CLOEXEC);
+        length = fd < 0 ? fd : RAW(SYS_read, fd, &byte, 1);
+        if (fd >= 0)
+                RAW(SYS_close, fd);
+        return length > 0;
+}
+
 /* That process is a subreaper, too: who loses its parent stays below it, and it collects the dead. */
 void child_sweep_below(struct child_job *job, int pid)
 {
         const struct timespec soon = { 0, 200 * 1000 };
         struct sweeper sweeper;
+        struct family usher;
 
-        begin(&sweeper, pid);
+        begin(job, &sweeper, pid);
         if (sweeper.proc < 0)
                 return;
+        /* Somebody else may have the number by now, where there is no PID namespace anybody of the user's. */
+        if (!find_family(&sweeper, (uint64_t)pid, &usher) || usher.start != sweeper.start ||
+            usher.parent != (uint64_t)job->command) {
+                RAW(SYS_close, sweeper.proc);
+                return;
+        }
         /* Somebody may have stopped it, and who reaps must not stand still. */
         RAW(SYS_kill, pid, SIGCONT);
         /* Of who is gone there is no start, and nobody is below. */
@@ -287,7 +313,7 @@ void child_sweep_below(struct child_job *job, int pid)
                 freeze(job, &sweeper);
                 sweeper.signal = SIGKILL;
                 strike_everybody(job, &sweeper);
-                if (!sweeper.found)
+                if (!sweeper.found && !has_children(&sweeper))
                         break;
                 RAW(SYS_ppoll, 0, 0, &soon, 0, 0);
         }
@@ -303,7 +329,7 @@ void child_sweep(struct child_job *job)
         strike_group(job, SIGSTOP);
         if (!reap_all(job))
                 return;
-        begin(&sweeper, job->init);
+        begin(job, &sweeper, job->init);
         do {
                 if (sweeper.proc >= 0)
                         freeze(job, &sweeper);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/program.h"
 #include "policy/keys.h"
@@ -211,18 +212,6 @@ static int prepare_command(struct job *job, abatis_error *err)
         return arguments_check(policy, options->argv, job->child.cwd, err);
 }
 
-/* A host program that has closed 0, 1 or 2 gives those numbers to what it opens next; the command's own go there. */
-int job_raise_above_stdio(int fd)
-{
-        int raised;
-
-        if (fd < 0 || fd > 2)
-                return fd;
-        raised = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        close(fd);
-        return raised;
-}
-
 /* A stack that ends with a page touches one page less. */
 char *job_stack(const struct job *job)
 {
@@ -240,7 +229,7 @@ static int clone_init(struct job *job, abatis_error *err)
                 .stack = (uintptr_t)stacks,
                 .stack_size = CHILD_STACK_SIZE,
         };
-        OWN_FD int host = job_raise_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
+        OWN_FD int host = fd_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
         const uint64_t all = ~0ull;
         uint64_t before;
         long pid;
@@ -266,9 +255,9 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.cgroup = job->meter.cgroup.directory;
         pid = raw_clone(&arguments, child_init, &job->child);
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+        job->pidfd = pid < 0 ? -1 : fd_above_stdio(job->pidfd);
         job->clone_errno = pid < 0 ? (int)-pid : 0;
         if (pid < 0) {
-                job->pidfd = -1;
                 if (!job->ground.child.namespaces)
                         return error_os(err, (int)-pid, "cannot start the sandbox");
                 return job_explain_refusal((int)-pid, "cannot create the sandbox's namespaces", err);
@@ -462,7 +451,7 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
         }
         /* Who starts one job has nothing else to do until it is gone. Without the event it takes a little longer. */
         if (!resources)
-                job->end_event = job_raise_above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+                job->end_event = fd_above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (resources && resources->session)
                 r = session_enter(resources->session, job, err);
         else if (!job->is_ready)

@@ -51,8 +51,7 @@ struct job {
 };
 
 /* job_linux.c, for the keeper: a job of which nothing has begun, or NULL; memory for its broker,
- * if it has one; its stacks, init's first; a descriptor out of the way of
- * what the command will have as 0, 1 and 2. */
+ * if it has one; its stacks, init's first. */
 struct job *job_new(struct resources *resources);
 int job_make_rooms(struct job *job, abatis_error *err);
 /* The job's own directory, which init makes if it is begun ahead. 0 or -1. */
@@ -64,7 +63,6 @@ char *job_stack(const struct job *job);
 void job_begin_ground(struct job *job);
 int job_renew_ground(struct job *job, abatis_error *err);
 int job_take_plan(struct job *job, abatis_error *err);
-int job_raise_above_stdio(int fd);
 
 /* job_loop_linux.c: what is waited for, and what is done about it. */
 int job_watch_output(struct job *job, int index, int copy, abatis_error *err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "run/job_linux.h"
 #include "run/session_linux.h"
 #include "run/syscall_linux.h"
@@ -42,7 +43,7 @@ static int open_watch(struct job *job, abatis_error *err)
 {
         if (job->epoll >= 0)
                 return 0;
-        job->epoll = epoll_create1(EPOLL_CLOEXEC);
+        job->epoll = fd_above_stdio(epoll_create1(EPOLL_CLOEXEC));
         return job->epoll < 0 ? error_os(err, errno, "cannot watch the command") : 0;
 }
 
@@ -110,7 +111,7 @@ static int open_timer(struct job *job, abatis_error *err)
 {
         if (job->timer >= 0)
                 return 0;
-        job->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        job->timer = fd_above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
         if (job->timer < 0)
                 return error_os(err, errno, "cannot set the deadline");
         return watch(job, job->timer, EPOLLIN, SOURCE_DEADLINE, err);
@@ -161,6 +162,8 @@ int job_watch_end(struct job *job, abatis_error *err)
 
         if (!r && job->end_event >= 0)
                 r = watch(job, job->end_event, EPOLLIN, SOURCE_END, err);
+        if (!r && job->session)
+                r = watch(job, session_sign(job), EPOLLIN, SOURCE_PROCESS, err);
         return r ? r : watch(job, job->session ? job->control : job->pidfd, EPOLLIN, SOURCE_PROCESS, err);
 }
 
@@ -318,6 +321,8 @@ static bool settle_stream(struct job *job, int index)
 {
         struct stream *stream = &job->streams[index];
 
+        if (job->session)
+                stream_end_here(stream);
         stream_advance(stream, true);
         if (job->session && stream->pipe >= 0 && stream->state == STREAM_READS)
                 session_drain(job, stream->pipe);
@@ -353,7 +358,8 @@ static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
 static void begin_end(struct job *job)
 {
         job->is_ending = true;
-        if (job_send_to_init(job, SIGTERM) < 0 || set_timer(job, GRACE_MS) < 0)
+        if ((job->session ? session_ask(job) : job_send_to_init(job, SIGTERM)) < 0 ||
+            set_timer(job, GRACE_MS) < 0)
                 job_kill_tree(job);
 }
 
@@ -404,6 +410,8 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
                 r = job_reap(job, WNOHANG, err);
                 if (job->is_reaped) {
                         epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->session ? job->control : job->pidfd, NULL);
+                        if (job->session)
+                                epoll_ctl(job->epoll, EPOLL_CTL_DEL, session_sign(job), NULL);
                         if (job->meter.timer >= 0)
                                 epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->meter.timer, NULL);
                 }

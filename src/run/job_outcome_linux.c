@@ -63,6 +63,10 @@ static int report_failure(const struct job *job, abatis_error *err)
         if (!child->failed_in_init && child->failed_op == COMMAND_CHDIR)
                 return error_os(err, child->failed_errno,
                                 "the working directory '%s' cannot be entered inside", child->cwd);
+        if (!child->failed_in_init && child->failed_op == COMMAND_REOPEN)
+                return error_os(
+                        err, child->failed_errno,
+                        "a file that the command was given to read is not in its view; give it a pipe");
         if (!child->failed_in_init && child->failed_op == COMMAND_SECCOMP && child->failed_errno == EBUSY)
                 return error_set(
                         err, ABATIS_E_UNENFORCEABLE,

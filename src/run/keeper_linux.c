@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/statx.h"
 #include "run/job_linux.h"
@@ -112,8 +113,8 @@ static void receive_watch(struct keeper *keeper)
         if (keeper->mounts >= 0 || poll(&message, 1, 0) <= 0 || !(message.revents & POLLIN) ||
             child_receive(keeper->requests, &byte, 1, fds, 2, MSG_CMSG_CLOEXEC) < 0)
                 return;
-        keeper->mounts = fds[0];
-        keeper->root = fds[1];
+        keeper->mounts = fd_above_stdio(fds[0]);
+        keeper->root = fd_above_stdio(fds[1]);
 }
 
 static bool has_mounts(const struct keeper *keeper)
@@ -147,7 +148,8 @@ static bool hold_init(struct job *job)
 
         job->init = job->child.init;
         errno = 0;
-        sign.fd = job->pidfd = job->init > 0 ? (int)syscall(SYS_pidfd_open, job->init, 0) : -1;
+        sign.fd = job->pidfd =
+                job->init > 0 ? fd_above_stdio((int)syscall(SYS_pidfd_open, job->init, 0)) : -1;
         if (job->pidfd < 0 || poll(&sign, 1, 0)) {
                 errno = errno == ENFILE || errno == ENOMEM ? EMFILE : errno;
                 return false;
@@ -201,8 +203,8 @@ static struct job *draft(struct keeper *keeper)
                 return NULL;
         job->slots = calloc(keeper->job_steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job->launches) < 0 ||
-            job_watch_ahead(job, keeper->has_deadline, NULL) < 0 || job_make_rooms(job, NULL) < 0 ||
-            (!has_mounts(keeper) && prepare_rules(job) < 0)) {
+            fds_above_stdio(job->launches) < 0 || job_watch_ahead(job, keeper->has_deadline, NULL) < 0 ||
+            job_make_rooms(job, NULL) < 0 || (!has_mounts(keeper) && prepare_rules(job) < 0)) {
                 job_drop(job);
                 return NULL;
         }
@@ -323,7 +325,7 @@ static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
                 .stack = (uintptr_t)keeper->stack,
                 .stack_size = CHILD_STACK_SIZE,
         };
-        OWN_FD int host = job_raise_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
+        OWN_FD int host = fd_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
         const uint64_t all = ~0ull;
         uint64_t before;
         long pid;
@@ -343,13 +345,15 @@ static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
         pid = raw_clone(&arguments, child_keep, &keeper->child);
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+        if (pid > 0)
+                keeper->pidfd = fd_above_stdio(keeper->pidfd);
         return pid;
 }
 
 /* Each has its own: to be told of a change is to have heard of it. */
 static int open_mounts(void)
 {
-        return job_raise_above_stdio(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+        return fd_above_stdio(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
 }
 
 static int draw_filter(struct keeper *keeper)
@@ -373,9 +377,9 @@ static bool start(struct keeper *keeper)
         keeper->failures++; /* until a job has come of it */
         keeper->is_wanted = true;
         if ((!keeper->resources->child.broker && draw_filter(keeper) < 0) ||
-            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || fds_above_stdio(ends) < 0)
                 return false;
-        requests = job_raise_above_stdio(ends[1]);
+        requests = ends[1];
         host_mounts = open_mounts();
         keeper->requests = ends[0];
         keeper->host_mounts = open_mounts();

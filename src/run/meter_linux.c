@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 enum {
         BUSY_MS = 20,
@@ -54,7 +55,7 @@ int meter_open(struct meter *meter, const struct host_cgroup *place, abatis_erro
         if (r < 0 || !meter->is_timed)
                 return r;
         meter->processors = sysconf(_SC_NPROCESSORS_ONLN);
-        meter->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        meter->timer = fd_above_stdio(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
         if (meter->timer < 0 || set_timer(meter, LEAST_MS * 1000) < 0)
                 return error_os(err, errno, "cannot watch the limits");
         return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 ssize_t pipe_write(int fd, const void *bytes, size_t length)
 {
@@ -46,7 +47,7 @@ int feed_open(struct feed *feed, const void *bytes, size_t length, int *command_
 {
         int ends[2];
 
-        if (pipe2(ends, O_CLOEXEC) < 0)
+        if (pipe2(ends, O_CLOEXEC) < 0 || fds_above_stdio(ends) < 0)
                 return error_os(err, errno, "cannot make a pipe");
         feed->pipe = ends[1];
         *command_end = ends[0];

@@ -29,12 +29,14 @@ struct usher {
         struct child_job job;
         struct child_ground ground;
         struct child_plan plan;
+        int porter; /* its number */
         int fds[REQUEST_COUNT];
         long signals;
         struct pollfd waits[FIRST_DRAIN + MOST_DRAINS]; /* the host program, deaths, pipes */
         int wait_count;
         bool is_ending; /* the host program wants nobody to be left */
         bool is_alone;  /* nobody is */
+        bool has_told;  /* that the command has ended, and others have not */
         char room[DRAIN_SIZE];
         char stack[CHILD_STACK_SIZE] __attribute__((aligned(16)));
 };
@@ -121,14 +123,11 @@ static void report(void)
 static void reap(void)
 {
         struct child_job *job = &usher.job;
-        struct signalfd_siginfo info;
         int status = 0;
         long pid;
 
-        if (usher.waits[1].revents)
-                RAW(SYS_read, usher.signals, &info, sizeof(info));
         while ((pid = RAW(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
-                if (pid != job->command || WIFSTOPPED(status))
+                if (pid != job->command || job->has_status || WIFSTOPPED(status))
                         continue;
                 job->status = status;
                 job->has_status = true;
@@ -140,64 +139,97 @@ static void take_pipe(void)
 {
         struct pollfd *control = &usher.waits[0];
         int word = 0, pipe = -1;
+        long r = child_receive(control->fd, &word, sizeof(word), &pipe, 1, MSG_CMSG_CLOEXEC);
 
-        if (child_receive(control->fd, &word, sizeof(word), &pipe, 1, MSG_CMSG_CLOEXEC) < 0 ||
-            word != CONTROL_DRAIN || usher.wait_count == FIRST_DRAIN + MOST_DRAINS)
-                control->fd = -1;
-        else
+        if (!word)
+                control->fd = -1; /* the host program has let go of it */
+        else if (r >= 0 && word == CONTROL_DRAIN && usher.wait_count < FIRST_DRAIN + MOST_DRAINS)
                 usher.waits[usher.wait_count++] = (struct pollfd){ pipe, POLLIN, 0 };
+        else if (r >= 0)
+                RAW(SYS_close, pipe);
+        /* Anything else was meant for the command, which has ended. */
+}
+
+static void take_deaths(void)
+{
+        struct signalfd_siginfo info;
+
+        RAW(SYS_read, usher.signals, &info, sizeof(info));
+        reap();
 }
 
 /* Who is left may still write where nobody reads any more: that must neither block nor kill them. */
 static __attribute__((noreturn)) void drain(void)
 {
-        bool is_needed = true;
+        for (;;) {
+                bool is_needed = usher.waits[0].fd >= 0;
 
-        while (is_needed) {
+                for (int i = FIRST_DRAIN; i < usher.wait_count; i++)
+                        is_needed |= usher.waits[i].fd >= 0;
+                if (!is_needed)
+                        leave(0);
                 if (RAW(SYS_ppoll, usher.waits, usher.wait_count, 0, 0, 0) < 0)
                         continue;
-                reap();
+                if (usher.waits[1].revents)
+                        take_deaths();
                 for (int i = FIRST_DRAIN; i < usher.wait_count; i++)
                         if (usher.waits[i].revents &&
                             RAW(SYS_read, usher.waits[i].fd, usher.room, DRAIN_SIZE) == 0)
                                 usher.waits[i].fd = -1;
                 if (usher.waits[0].revents)
                         take_pipe();
-                is_needed = usher.waits[0].fd >= 0;
-                for (int i = FIRST_DRAIN; i < usher.wait_count; i++)
-                        is_needed |= usher.waits[i].fd >= 0;
         }
-        leave(0);
 }
 
 static void obey(int word)
 {
-        if (word == CONTROL_END)
-                usher.is_ending = true;
-        else if (word > 0 && word < 65 && !usher.job.has_status &&
-                 RAW(SYS_kill, -usher.job.command, word) == -ESRCH)
+        usher.is_ending |= word == CONTROL_END || word == CONTROL_ASK;
+        if (word == CONTROL_ASK)
+                word = SIGTERM;
+        if (word > 0 && word < 65 && !usher.job.has_status &&
+            RAW(SYS_kill, -usher.job.command, word) == -ESRCH)
                 RAW(SYS_kill, usher.job.command, word);
+}
+
+static void hear_all(void)
+{
+        long got = 0;
+        int word = 0;
+
+        while (usher.waits[0].fd >= 0) {
+                got = RAW(SYS_recvfrom, usher.waits[0].fd, &word, sizeof(word), MSG_DONTWAIT, 0, 0);
+                if (got == -EAGAIN || got == -EINTR)
+                        return;
+                if (got == sizeof(word))
+                        obey(word);
+                else
+                        usher.waits[0].fd = -1; /* nobody is interested any more */
+        }
+}
+
+/* Whom the command leaves has to end with it: init does that, when the host program says so. */
+static void tell_of_others(void)
+{
+        const struct porter_report report = { .usher = usher.job.init, .has_status = true };
+
+        usher.has_told = true;
+        RAW(SYS_sendto, usher.fds[REQUEST_CONTROL], &report, sizeof(report), MSG_NOSIGNAL, 0, 0);
 }
 
 static __attribute__((noreturn)) void attend(void)
 {
         for (;;) {
-                int word = 0;
-
                 if (RAW(SYS_ppoll, usher.waits, 2, 0, 0, 0) < 0)
                         continue;
-                reap();
+                take_deaths();
+                /* The host program says that they have to end before they are killed, so that is heard of now. */
+                hear_all();
                 if (usher.is_alone || (usher.job.has_status && !usher.is_ending)) {
                         report();
                         drain();
                 }
-                if (!usher.waits[0].revents)
-                        continue;
-                if (RAW(SYS_recvfrom, usher.waits[0].fd, &word, sizeof(word), MSG_DONTWAIT, 0, 0) ==
-                    sizeof(word))
-                        obey(word);
-                else
-                        usher.waits[0].fd = -1; /* nobody is interested any more */
+                if (usher.job.has_status && !usher.has_told)
+                        tell_of_others();
         }
 }
 
@@ -223,13 +255,16 @@ static __attribute__((noreturn)) void be_usher(const struct porter_request *requ
         usher.waits[1].fd = -1;
         usher.wait_count = 2;
         r = child_sweep_prepare(job);
+        /* Where there is no PID namespace, and init was killed: the porter ends with it, we with the porter, the command with us. */
+        if (r >= 0)
+                r = RAW(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (r >= 0 && RAW(SYS_getppid) != usher.porter)
+                r = -ESRCH;
         if (r >= 0)
                 r = usher.signals =
                         RAW(SYS_signalfd4, -1, &deaths, sizeof(deaths), SFD_CLOEXEC | SFD_NONBLOCK);
         if (r >= 0)
                 r = read_request(request);
-        if (r >= 0)
-                r = RAW(SYS_sendto, usher.fds[REQUEST_CONTROL], &begun, sizeof(begun), MSG_NOSIGNAL, 0, 0);
         if (r < 0)
                 fail(r);
         usher.waits[1] = (struct pollfd){ (int)usher.signals, POLLIN, 0 };
@@ -238,9 +273,12 @@ static __attribute__((noreturn)) void be_usher(const struct porter_request *requ
         job->plan = &usher.plan;
         job->ground = &usher.ground;
         job->command_stack = usher.stack + CHILD_STACK_SIZE;
+        job->must_reopen = true;
         r = child_command_start(job);
         if (r < 0)
                 fail(r);
+        /* Not before: whoever is told could want it to be ended, and would not find it. */
+        RAW(SYS_sendto, usher.fds[REQUEST_CONTROL], &begun, sizeof(begun), MSG_NOSIGNAL, 0, 0);
         /* The command has its own; its readers and writers must see when it lets go of them. */
         for (int i = 0; i < 3; i++)
                 RAW(SYS_close, usher.fds[REQUEST_STDIO + i]);
@@ -255,6 +293,7 @@ static void serve(void)
 {
         struct porter_request request;
 
+        usher.porter = (int)RAW(SYS_getpid);
         while (child_receive(PORTER_REQUESTS, &request, sizeof(request), usher.fds, REQUEST_COUNT,
                              MSG_CMSG_CLOEXEC) >= 0) {
                 long pid = RAW(SYS_clone, SIGCHLD, 0, 0, 0, 0);

@@ -24,11 +24,13 @@ enum {
                 -1, /* all that the command has started is being killed: the report is to wait for that */
         CONTROL_DRAIN =
                 -2, /* after the report, with a pipe that others may still write into: it is read to its end */
+        CONTROL_ASK =
+                -3, /* the command is asked to end; when it has, who is left has to end too before the report */
 };
 
-/* From it: when it begins, and when the command has ended. */
+/* From it: when the command has begun, when one that was asked to end has ended and left somebody (has_status), and the last word. */
 struct porter_report {
-        int32_t usher; /* the number of the process that says it, in the session; then the rest is 0 */
+        int32_t usher; /* the number of the process that says it, in the session; 0 in the last */
         int32_t has_status, status; /* of the command */
         int32_t has_failed, failed_op, failed_errno;
 };

@@ -12,12 +12,17 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "run/porter_image.h"
 #include "run/porter_linux.h"
 #include "run/syscall_linux.h"
 
-enum { MOST_MS_TO_SEND = 2000 };
+enum {
+        MOST_MS_TO_SEND = 2000,
+        MEMORY_NOEXEC_SEAL = 0x8, /* flags of memfd_create, from Linux 6.3 on */
+        MEMORY_EXEC = 0x10,
+};
 
 struct session {
         pthread_mutex_t lock;
@@ -28,6 +33,7 @@ struct session {
         struct job *home; /* owned: init and the porter; NULL until there is a guest */
         int requests;     /* to the porter, or -1 */
         bool is_closed;
+        bool is_killed; /* by us; atomic */
         unsigned guest_count;
 };
 
@@ -50,12 +56,26 @@ int resources_share(struct resources *resources, const struct plan *plan, const 
         return 0;
 }
 
-/* A file without a name that holds these bytes, or an error. */
-static int make_file(const char *name, const void *bytes, size_t size, abatis_error *err)
+/* Kernels that know the flag have a sysctl for files without it, and those that do not know it refuse it. */
+static int make_memory_file(const char *name, unsigned flags)
 {
-        OWN_FD int fd = job_raise_above_stdio(memfd_create(name, MFD_CLOEXEC));
+        int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | flags);
+
+        if (fd < 0 && errno == EINVAL && flags)
+                fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
+        return fd_above_stdio(fd);
+}
+
+/* A file without a name that holds these bytes, or an error. */
+static int make_file(const char *name, const void *bytes, size_t size, unsigned flags, abatis_error *err)
+{
+        OWN_FD int fd = make_memory_file(name, flags);
         size_t done = 0;
 
+        if (fd < 0 && errno == EACCES && flags == MEMORY_EXEC)
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "session: shared needs a program in memory, which the sysctl vm.memfd_noexec forbids");
         if (fd < 0)
                 return error_os(err, errno, "cannot keep '%s' in memory", name);
         while (done < size) {
@@ -76,7 +96,7 @@ static int connect_porter(struct job *home, int requests, abatis_error *err)
         home->stdio.ends[PORTER_REQUESTS] = requests;
         if (r < 0)
                 return r;
-        image = make_file("abatis porter", porter_image, porter_image_size, err);
+        image = make_file("abatis porter", porter_image, porter_image_size, MEMORY_EXEC, err);
         if (image < 0)
                 return image;
         home->stdio.ends[1] = image;
@@ -118,11 +138,11 @@ static int begin(struct session *session, abatis_error *err)
 
         if (!home)
                 return error_memory(err);
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || fds_above_stdio(ends) < 0) {
                 r = error_os(err, errno, "cannot begin the session");
         } else {
                 session->requests = ends[0];
-                r = connect_porter(home, job_raise_above_stdio(ends[1]), err);
+                r = connect_porter(home, ends[1], err);
                 if (!r)
                         r = begin_home(session, home, err);
         }
@@ -181,7 +201,7 @@ static bool is_over(const struct session *session)
 {
         struct pollfd sign = { session->home ? session->home->pidfd : -1, POLLIN, 0 };
 
-        return !session->home || session->is_closed || poll(&sign, 1, 0) > 0;
+        return !session->home || poll(&sign, 1, 0) > 0;
 }
 
 /* ---- a guest -------------------------------------------------------------------------------------------- */
@@ -199,7 +219,7 @@ int session_enter(struct session *session, struct job *job, abatis_error *err)
         pthread_mutex_lock(&session->lock);
         if (!session->home && !session->is_closed)
                 r = begin(session, err);
-        if (!r && is_over(session)) {
+        if (!r && (session->is_closed || is_over(session))) {
                 r = report_end(err);
         } else if (!r) {
                 session->guest_count++;
@@ -209,6 +229,11 @@ int session_enter(struct session *session, struct job *job, abatis_error *err)
         }
         pthread_mutex_unlock(&session->lock);
         return r;
+}
+
+int session_sign(const struct job *job)
+{
+        return job->session->home->pidfd;
 }
 
 void session_leave(struct job *job)
@@ -252,7 +277,9 @@ static int write_request(const struct job *job, struct porter_request *request, 
         request->cwd = add_text(&texts, child->cwd);
         request->fallback_cwd = add_text(&texts, child->fallback_cwd);
         for (int i = 0; i < 3; i++)
-                request->files[i] = add_text(&texts, job->stdio.paths[i]);
+                request->files[i] = job->session->home->ground.child.has_mounts
+                                            ? add_text(&texts, job->stdio.paths[i])
+                                            : 0;
         request->argv = add_list(&texts, child->argv, &request->argc);
         request->envp = add_list(&texts, child->envp, &request->envc);
         if (texts.has_failed)
@@ -260,18 +287,20 @@ static int write_request(const struct job *job, struct porter_request *request, 
         if (texts.length > INT32_MAX)
                 return error_os(err, E2BIG, "cannot execute '%s'", child->program);
         request->size = (uint32_t)texts.length;
-        return make_file("abatis request", texts.data, texts.length, err);
+        return make_file("abatis request", texts.data, texts.length, MEMORY_NOEXEC_SEAL, err);
 }
 
 /* The porter may have a lot to do. */
 static int send_request(const struct session *session, const struct porter_request *request, const int *fds)
 {
         struct pollfd room = { session->requests, POLLOUT, 0 };
+        int ready;
         long r;
 
         do
                 r = child_send(session->requests, request, sizeof(*request), fds, REQUEST_COUNT);
-        while (r == -EAGAIN && poll(&room, 1, MOST_MS_TO_SEND) > 0);
+        while (r == -EAGAIN &&
+               ((ready = poll(&room, 1, MOST_MS_TO_SEND)) > 0 || (ready < 0 && errno == EINTR)));
         return (int)r;
 }
 
@@ -283,7 +312,7 @@ int session_launch(struct job *job, abatis_error *err)
 
         if (texts < 0)
                 return texts;
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || fds_above_stdio(ends) < 0)
                 return error_os(err, errno, "cannot reach the session");
         job->control = ends[0];
         fds[REQUEST_TEXTS] = texts;
@@ -304,6 +333,11 @@ int session_tell(struct job *job, int number)
         return send(job->control, &number, sizeof(number), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
+int session_ask(struct job *job)
+{
+        return session_tell(job, CONTROL_ASK);
+}
+
 void session_drain(const struct job *job, int pipe)
 {
         const int word = CONTROL_DRAIN;
@@ -311,11 +345,25 @@ void session_drain(const struct job *job, int pipe)
         child_send(job->control, &word, sizeof(word), &pipe, 1);
 }
 
-/* Its usher is gone without a word: with the session, which may know why, or alone. */
+void session_give_up(const struct job *job)
+{
+        __atomic_store_n(&job->session->is_killed, true, __ATOMIC_RELEASE);
+        job_kill_tree(job->session->home);
+}
+
+/* Its usher is gone without a word: with the session, which may know why, or alone. Then nobody can tell any more whom the command has
+ * started: if these have to end, all have to. Who was killed is waited for. */
 static void note_loss(struct job *job)
 {
         const struct child_job *home = &job->session->home->child;
         struct child_job *child = &job->child;
+        struct pollfd end = { job->session->home->pidfd, POLLIN, 0 };
+
+        if (job->is_ending)
+                session_give_up(job);
+        while (__atomic_load_n(&job->session->is_killed, __ATOMIC_ACQUIRE) && poll(&end, 1, -1) < 0 &&
+               errno == EINTR)
+                ;
 
         if (!__atomic_load_n(&home->has_failed, __ATOMIC_ACQUIRE))
                 return;
@@ -335,6 +383,8 @@ static bool take_report(struct job *job, const struct porter_report *report)
 
         if (report->usher) {
                 job->usher = report->usher;
+                if (report->has_status && !job->is_told_to_end)
+                        job_kill_tree(job);
                 return false;
         }
         child->has_status = report->has_status;
@@ -346,12 +396,28 @@ static bool take_report(struct job *job, const struct porter_report *report)
         return true;
 }
 
-/* Whether there is something to hear within that time. */
+static long now_ms(void)
+{
+        struct timespec now;
+
+        job_read_clock(&now);
+        return (long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whether there is something to hear within that time, or never will be: a copy of this process may hold the other end of the socket. */
 static bool can_be_heard(const struct job *job, int milliseconds)
 {
-        struct pollfd sign = { job->control, POLLIN, 0 };
+        struct pollfd signs[] = { { job->control, POLLIN, 0 }, { job->session->home->pidfd, POLLIN, 0 } };
+        const long end = now_ms() + milliseconds;
+        long left = milliseconds;
+        int r;
 
-        return poll(&sign, 1, milliseconds) > 0;
+        do {
+                r = poll(signs, 2, (int)left);
+                if (milliseconds > 0)
+                        left = end > now_ms() ? end - now_ms() : 0;
+        } while (r < 0 && errno == EINTR);
+        return r > 0;
 }
 
 bool session_hear(struct job *job, bool waits)
@@ -369,7 +435,7 @@ bool session_hear(struct job *job, bool waits)
                                 return false;
                 }
                 got = recv(job->control, &report, sizeof(report), MSG_DONTWAIT);
-                if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                if (got < 0 && (errno == EAGAIN || errno == EINTR) && !is_over(job->session))
                         continue;
                 if (got != sizeof(report)) {
                         note_loss(job);
@@ -401,15 +467,10 @@ static bool has_ended(struct job *job)
  * the number is its own. */
 void session_end_guest(struct job *job)
 {
-        if (job->is_told_to_end || has_ended(job))
+        if (job->is_told_to_end)
                 return;
         job->is_told_to_end = true;
-        if (!job->usher || session_tell(job, CONTROL_END) < 0 ||
-            job_send_to_init(job->session->home, -job->usher) < 0)
+        if (!has_ended(job) && (!job->usher || session_tell(job, CONTROL_END) < 0 ||
+                                job_send_to_init(job->session->home, -job->usher) < 0))
                 session_give_up(job);
-}
-
-void session_give_up(const struct job *job)
-{
-        job_kill_tree(job->session->home);
 }

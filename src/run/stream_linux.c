@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "run/pipe_linux.h"
 
 enum {
@@ -29,7 +31,7 @@ int stream_open(struct stream *stream, int descriptor, int copy, int *command_en
 {
         int ends[2];
 
-        if (pipe2(ends, O_CLOEXEC) < 0)
+        if (pipe2(ends, O_CLOEXEC) < 0 || fds_above_stdio(ends) < 0)
                 return error_os(err, errno, "cannot make a pipe");
         *command_end = ends[1];
         return stream_adopt(stream, ends[0], descriptor, copy, err);
@@ -167,6 +169,16 @@ static void take(struct stream *stream, const char *bytes, size_t length)
         stream->total += length;
 }
 
+void stream_end_here(struct stream *stream)
+{
+        int count = 0;
+
+        if (stream->is_ended || stream->pipe < 0)
+                return;
+        stream->is_ended = true;
+        stream->rest = ioctl(stream->pipe, FIONREAD, &count) < 0 ? 0 : (size_t)count;
+}
+
 /* False when there is nothing in the pipe now, or nothing left to do. */
 static bool read_chunk(struct stream *stream)
 {
@@ -183,8 +195,11 @@ static bool read_chunk(struct stream *stream)
                 stream_drop(stream);
                 return false;
         }
+        if (stream->is_ended && !stream->rest)
+                return false;
         do
-                got = read(stream->pipe, stream->chunk, CHUNK);
+                got = read(stream->pipe, stream->chunk,
+                           stream->is_ended && stream->rest < CHUNK ? stream->rest : CHUNK);
         while (got < 0 && errno == EINTR);
         if (got < 0 && errno == EAGAIN)
                 return false;
@@ -192,6 +207,8 @@ static bool read_chunk(struct stream *stream)
                 end(stream);
         else
                 take(stream, stream->chunk, (size_t)got);
+        if (stream->is_ended && got > 0)
+                stream->rest -= (size_t)got;
         return true;
 }
 

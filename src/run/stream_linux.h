@@ -30,6 +30,8 @@ struct stream {
         uint64_t limit, ahead, total; /* in the end; of these passed on at once; how much has come */
         int completion;               /* how many bytes more, if a character would else be cut */
         bool is_finished, is_truncated;
+        bool is_ended; /* others may still write, and after so many bytes nobody reads that: */
+        size_t rest;
         struct listener listener;
         bool is_digested; /* all that comes is hashed */
         struct sha256 digest;
@@ -47,6 +49,8 @@ void stream_limit(struct stream *stream, uint64_t limit);
 void stream_digest(struct stream *stream);
 /* Moves what can be moved without blocking: some chunks, or with `to_the_end` all there is. */
 void stream_advance(struct stream *stream, bool to_the_end);
+/* What is in the pipe now is all that is wanted. */
+void stream_end_here(struct stream *stream);
 /* Forgets what nobody takes. */
 void stream_drop(struct stream *stream);
 void stream_done(struct stream *stream);

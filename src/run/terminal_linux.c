@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 enum { CHUNK = 4096, END_OF_FILE = 4 /* Ctrl-D */ };
 
@@ -33,7 +34,8 @@ static void end_input(struct terminal *terminal)
 
 int terminal_open(struct terminal *terminal, int input, const void *bytes, size_t length, abatis_error *err)
 {
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, terminal->sockets) < 0) {
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, terminal->sockets) < 0 ||
+            fds_above_stdio(terminal->sockets) < 0) {
                 terminal->sockets[0] = terminal->sockets[1] = -1;
                 return error_os(err, errno, "cannot make a socket");
         }
@@ -68,6 +70,7 @@ bool terminal_receive(struct terminal *terminal)
         if (got > 0 && message.msg_controllen >= CMSG_LEN(sizeof(int)))
                 memcpy(&terminal->master, CMSG_DATA(&control.header), sizeof(int));
         close_one(&terminal->sockets[0]);
+        terminal->master = fd_above_stdio(terminal->master);
         return terminal->master >= 0 && fcntl(terminal->master, F_SETFL, O_NONBLOCK) >= 0;
 }
 

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "run/syscall_linux.h"
 
@@ -499,18 +500,18 @@ int tree_open(struct tree *tree, int init, int proc, int stage)
 
         tree->init = 1;
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", init, proc);
-        tree->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        tree->proc = fd_above_stdio(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (tree->proc < 0)
                 return -errno;
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", init, stage);
-        tree->stage = open(path, O_PATH | O_CLOEXEC);
+        tree->stage = fd_above_stdio(open(path, O_PATH | O_CLOEXEC));
         return tree->stage < 0 ? -errno : 0;
 }
 
 int tree_open_host(struct tree *tree, int init)
 {
         tree->init = tree->kin.init = (unsigned)init;
-        tree->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        tree->proc = fd_above_stdio(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         return tree->proc < 0 ? -errno : 0;
 }
 
