@@ -324,8 +324,13 @@ static bool settle_stream(struct job *job, int index)
         if (job->session)
                 stream_end_here(stream);
         stream_advance(stream, true);
-        if (job->session && stream->pipe >= 0 && stream->state == STREAM_READS)
-                session_drain(job, stream->pipe);
+        if (stream->left) {
+                /* It does not leave by itself: the usher has it. */
+                epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->left, NULL);
+                session_drain(job, stream->left);
+                close(stream->left);
+                stream->left = 0;
+        }
         if (stream->state == STREAM_READS || was_killed(job))
                 stream_drop(stream);
         return stream->state == STREAM_CLOSED;

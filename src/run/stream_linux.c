@@ -82,6 +82,8 @@ void stream_done(struct stream *stream)
 {
         if (stream->pipe >= 0)
                 close(stream->pipe);
+        if (stream->left)
+                close(stream->left);
         free(stream->chunk);
         excerpt_done(&stream->kept);
 }
@@ -195,8 +197,12 @@ static bool read_chunk(struct stream *stream)
                 stream_drop(stream);
                 return false;
         }
-        if (stream->is_ended && !stream->rest)
-                return false;
+        if (stream->is_ended && !stream->rest) {
+                stream->left = stream->pipe;
+                stream->pipe = -1;
+                end(stream);
+                return true;
+        }
         do
                 got = read(stream->pipe, stream->chunk,
                            stream->is_ended && stream->rest < CHUNK ? stream->rest : CHUNK);

@@ -32,6 +32,7 @@ struct stream {
         bool is_finished, is_truncated;
         bool is_ended; /* others may still write, and after so many bytes nobody reads that: */
         size_t rest;
+        int left; /* owned: the pipe, from there on; 0: none */
         struct listener listener;
         bool is_digested; /* all that comes is hashed */
         struct sha256 digest;

@@ -97,7 +97,7 @@ static void test_end_of_the_session(void)
         expect(await_marked("817263", 2), "they do not run");
         job = start_job(box, "sleep 0.3; echo done", -1);
         abatis_sandbox_free(box);
-        expect(count_marked("817263") == 2, "they end before the last command");
+        expect(await_marked("817263", 2), "they end before the last command");
         expect(job && end_job(job) == 0 && !strcmp(text, "done\n"), "%s", text);
         expect(count_marked("817263") == 0, "%d are left", count_marked("817263"));
         end();
@@ -254,6 +254,39 @@ static void test_flood(void)
         alarm(0);
         abatis_sandbox_free(box);
         expect(await_marked("141516", 0), "%d are left", count_marked("141516"));
+        end();
+}
+
+/* What is passed on is whole, the end too, whoever else still has the pipe. */
+static void test_output_is_whole(void)
+{
+        static const char *const scripts[] = { "seq 1 130000", "seq 1 130000; sleep 151617 &" };
+        abatis_sandbox *box = open_session();
+        char path[4300];
+
+        begin("the_output_of_a_guest_is_passed_on_whole");
+        snprintf(path, sizeof(path), "%s/output", workspace);
+        for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
+                const char *const argv[] = { "/bin/sh", "-c", scripts[i], NULL };
+                int fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
+                abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+                abatis_result *result = NULL;
+                abatis_error err = { 0 };
+
+                options.argv = argv;
+                options.cwd = workspace;
+                options.capture = ABATIS_CAPTURE;
+                options.stdin_fd = options.stderr_fd = -1;
+                options.stdout_fd = fd;
+                expect(abatis_run(box, &options, &result, &err) >= 0, "%s", err.message);
+                expect(lseek(fd, 0, SEEK_END) == 798895, "%d bytes of script %zu",
+                       (int)lseek(fd, 0, SEEK_END), i);
+                expect(result && !abatis_result_truncated(result), "it is said to be cut");
+                abatis_result_free(result);
+                close(fd);
+                unlink(path);
+        }
+        abatis_sandbox_free(box);
         end();
 }
 
@@ -625,6 +658,7 @@ void test_shared_sessions(void)
         test_obedience();
         test_interruptions();
         test_flood();
+        test_output_is_whole();
         test_files_to_read();
         test_closed_descriptors();
         test_bombs();
