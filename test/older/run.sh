@@ -94,7 +94,7 @@ test_signals() {
                 expected=$TEXT
                 inside -- python3 -B "$T/bin/signals.py" own
                 [[ $TEXT == "$expected" && $TEXT == *"a storm: 0 []"*"queued: 0 7"* ]]
-                check "$name" $? "$(diff <(echo "$expected") <(echo "$TEXT"))"
+                check "$name" $? "$(diff <(echo "$expected") <(echo "$TEXT") | tr '\n' ';')"
         fi
         name=everybody_is_everybody_inside$AS
         if wants "$name"; then
