@@ -93,6 +93,8 @@ test_signals() {
                 outside python3 -B "$T/bin/signals.py" own
                 expected=$TEXT
                 inside -- python3 -B "$T/bin/signals.py" own
+                # The broker reaches a group one by one: a shell may tell of its child before it is its turn.
+                TEXT=$(grep -vx Killed <<<"$TEXT")
                 [[ $TEXT == "$expected" && $TEXT == *"a storm: 0 []"*"queued: 0 7"* ]]
                 check "$name" $? "$(diff <(echo "$expected") <(echo "$TEXT") | tr '\n' ';')"
         fi
