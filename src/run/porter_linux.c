@@ -291,7 +291,7 @@ static __attribute__((noreturn)) void be_usher(const struct porter_request *requ
 
 static void serve(void)
 {
-        struct porter_request request;
+        struct porter_request request = { 0 };
 
         usher.porter = (int)RAW(SYS_getpid);
         while (child_receive(PORTER_REQUESTS, &request, sizeof(request), usher.fds, REQUEST_COUNT,
