@@ -50,8 +50,8 @@ struct sample {
 };
 
 /* contenders.c */
-extern const struct contender plain_spawn, run_abatis, run_with_pattern, run_notified, run_unlogged,
-        run_floor, run_least, bubblewrap;
+extern const struct contender plain_spawn, run_abatis, run_with_pattern, run_asked_opens,
+        run_asked_directories, run_unlogged, run_floor, run_least, bubblewrap;
 extern const struct contender extra_contenders[];
 extern const size_t extra_contender_count;
 void place_init(struct place *place, const char *dir);

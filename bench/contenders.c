@@ -34,8 +34,10 @@ const struct contender run_with_pattern = {
         .name = "abatis run --deny-glob", .words = WORDS("{abatis}", "run", "--deny-glob", "**/.env", "--")
 };
 /* No sandbox: what it costs to be asked, whoever answers. */
-const struct contender run_notified = { .name = "a broker that decides nothing",
-                                        .words = WORDS("{bin}/notified") };
+const struct contender run_asked_opens = { .name = "a broker that opens everything",
+                                           .words = WORDS("{bin}/notified", "opens") };
+const struct contender run_asked_directories = { .name = "a broker that lets every directory be opened",
+                                                 .words = WORDS("{bin}/notified", "directories") };
 /* Nobody else here writes a log; what ours adds has a bar of its own. */
 const struct contender run_unlogged = { .name = "abatis run --no-audit",
                                         .words = WORDS("{abatis}", "run", "--no-audit", "--") };

@@ -26,9 +26,13 @@ enum {
         SLICE_NS = 100 * 1000, /* the least */
         NO_FLAGS = 0,
         FLAG_WAIT_KILLABLE = 1 << 5, /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
+        SYNC_WAKE_UP = 1 << 0,       /* SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6 */
         THE_THREAD = 0,              /* PRIO_PROCESS */
         THE_IO_THREAD = 1,           /* IOPRIO_WHO_PROCESS */
 };
+
+/* SECCOMP_IOCTL_NOTIF_SET_FLAGS, which older headers do not have */
+static const unsigned long NOTIF_SET_FLAGS = SECCOMP_IOW(4, __u64);
 
 const size_t child_broker_room_size = sizeof(struct child_broker_room);
 
@@ -563,12 +567,22 @@ static void begin(struct child_broker_room *room, struct child_job *job, long li
                 __atomic_store_n(&room->is_connecting[i], 0, __ATOMIC_RELAXED);
 }
 
+/* Who asks waits for the answer, and who answers for the next question: each is woken on the processor that the other leaves,
+ * instead of one that sleeps, and a question takes half the time. But what hands over a descriptor wakes the caller twice,
+ * and the kernel does that elsewhere: not where most answers are descriptors. Nothing depends on it. */
+static void stay_on_one_processor(long listener)
+{
+        RAW(SYS_ioctl, listener, NOTIF_SET_FLAGS, SYNC_WAKE_UP);
+}
+
 /* Several: while one has given its answer and waits for a processor, another caller's question is not to wait for it. Each has
  * its own descriptors, so that none can be somebody else's a moment later. */
 long child_broker_start(struct child_job *job, long listener)
 {
         long r = 0;
 
+        if (!(job->plan->broker->asks & BROKER_READS))
+                stay_on_one_processor(listener);
         /* Each looks at what the others have, too. */
         for (int i = 0; i < job->broker_count; i++)
                 begin(&job->broker_rooms[i], job, listener);
