@@ -29,8 +29,8 @@ build() { # NAME COMPILER ARGUMENT...
         read -ra libraries < <(pkg-config --cflags --libs jansson yaml-0.1)
         "$compiler" -std=gnu11 -O1 -g -Wall -Wextra "${processor[@]}" -Iinclude -Isrc \
                 -o "$scratch/$name" "fuzz/fuzz_$name.c" \
-                src/policy/document*.c src/policy/{foreign,keys,layer,lines}.c \
-                src/base/{character,error,executable,suggest,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
+                src/policy/document*.c src/policy/{foreign,keys,layer,lines,place}.c \
+                src/base/{address,character,error,executable,host_name,suggest,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
 }
 
 replay() { # NAME...

@@ -9,6 +9,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "policy/layer.h"
+#include "policy/place.h"
 
 /* Each denied domain is compared with each allowed one: a hostile file must not cost the square of its size. */
 enum { DOMAIN_PAIRS_MAX = 1000 * 1000 };
@@ -161,13 +162,17 @@ static int add_place(struct foreign_reading *reading, enum key_id key, const str
 static int add_host(struct foreign_reading *reading, enum key_id key, const struct node *item)
 {
         OWN_FREE char *every = text_join(item->text, ":*", "");
+        struct place place;
+        abatis_error below;
 
         if (!every)
                 return error_memory(reading->err);
-        if (layer_is_place(item->text))
+        if (!place_parse(item->text, &place, NULL))
                 return add(reading, key, item->text, item);
-        if (!layer_is_place(every))
+        if (strpbrk(item->text, ": \t\r\n"))
                 return fail_at(reading, item, "'%s' is not of the form HOST or HOST:PORT", item->text);
+        if (place_parse(every, &place, &below) < 0)
+                return fail_at(reading, item, "%s", below.message);
         return add(reading, key, every, item);
 }
 
@@ -297,13 +302,17 @@ static int parse_table(struct foreign_reading *reading, const struct node *root)
 
 static int add_domain(struct foreign_reading *reading, enum key_id key, const struct node *item)
 {
-        OWN_FREE char *place = text_join(item->text, ":*", "");
+        OWN_FREE char *every = text_join(item->text, ":*", "");
+        struct place place;
+        abatis_error below;
 
-        if (!place)
+        if (!every)
                 return error_memory(reading->err);
-        if (strchr(item->text, ':') || !layer_is_place(place))
+        if (strpbrk(item->text, ": \t\r\n[]"))
                 return fail_at(reading, item, "'%s' is not a domain", item->text);
-        return add(reading, key, place, item);
+        if (place_parse(every, &place, &below) < 0)
+                return fail_at(reading, item, "%s", below.message);
+        return add(reading, key, every, item);
 }
 
 /* "*.example.org" covers "www.example.org" and "*.www.example.org". */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "policy/place.h"
 #include "policy/policy.h"
 
 /* While one document is read. */
@@ -128,23 +129,13 @@ bool layer_is_port(const char *text)
         return digits && digits <= 5 && !text[digits] && *text != '0' && strtol(text, NULL, 10) <= 65535;
 }
 
-/* Of a host with colons in it nobody could tell where the port begins: it has brackets. */
-bool layer_is_place(const char *text)
-{
-        const char *colon = strrchr(text, ':');
-        size_t length = colon ? (size_t)(colon - text) : 0;
-        bool has_brackets = length > 2 && *text == '[' && text[length - 1] == ']';
-
-        if (!length || strpbrk(text, " \n") || (strcmp(colon + 1, "*") && !layer_is_port(colon + 1)))
-                return false;
-        return has_brackets ? strcspn(text + 1, "[]") == length - 2 : strcspn(text, ":[]") == length;
-}
-
 static int add_word(struct reading *reading, enum key_id key, const struct node *node)
 {
         char number[24];
         const char *text = node->text;
         bool is_inherited = node->kind == NODE_STRING && !strcmp(text, "inherited");
+        struct place place;
+        abatis_error below;
 
         if (keys[key].type == TYPE_PORTS && !is_inherited) {
                 if (node->kind != NODE_INTEGER)
@@ -158,9 +149,8 @@ static int add_word(struct reading *reading, enum key_id key, const struct node 
         if (node->kind != NODE_STRING)
                 return wrong_type(reading, key, node, "a list of texts");
         if (keys[key].type == TYPE_HOSTS) {
-                if (!layer_is_place(text) && !is_inherited)
-                        return fail_at(reading, node, "%s: '%s' is not of the form HOST:PORT", keys[key].name,
-                                       text);
+                if (!is_inherited && place_parse(text, &place, &below) < 0)
+                        return fail_at(reading, node, "%s: %s", keys[key].name, below.message);
         } else if (!is_name(text))
                 return fail_at(reading, node, "%s: '%s' is not a name", keys[key].name, text);
         return layer_add(reading->layer, key, text, node, reading->err);

@@ -48,8 +48,6 @@ int layer_add(struct layer *layer, enum key_id key, const char *value, const str
 bool layer_is_log(const char *text);
 /* "443". */
 bool layer_is_port(const char *text);
-/* "example.org:443", "*.example.org:*", "[::1]:80". */
-bool layer_is_place(const char *text);
 
 /* foreign.c: formats of other tools. */
 enum foreign { FOREIGN_NONE, FOREIGN_SECTION, FOREIGN_TABLE, FOREIGN_SRT };

@@ -9,6 +9,17 @@
 
 #define PORT "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
+/* What place.c takes, as far as an expression can say it: not whether an IPv6 address is one, whether a range ascends or
+ * begins at its first address, and which names are nobody's. */
+#define PORTS PORT "(-" PORT ")?"
+#define LABEL "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+#define NOT_A_NUMBER "(?!([^:]*\\.)?([0-9]+|0[xX][0-9A-Fa-f]*)\\.?:)"
+#define NAME "(\\*\\.)?" NOT_A_NUMBER LABEL "(\\." LABEL ")*\\.?"
+#define OCTET "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+#define IPV4 OCTET "(\\." OCTET "){3}(/([0-9]|[12][0-9]|3[0-2]))?"
+#define IPV6 "\\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(/([1-9]?[0-9]|1[01][0-9]|12[0-8]))?\\]"
+#define HOST "(\\*|" NAME "|" IPV4 "|" IPV6 ")"
+
 static json_t *text_like(const char *pattern)
 {
         return json_pack("{s:s, s:s}", "type", "string", "pattern", pattern);
@@ -60,8 +71,7 @@ static json_t *describe_type(enum key_type type)
         case TYPE_MODE:
                 return json_pack("{s:[s, s, s, s]}", "enum", "deny", "unix-only", "allow", "list");
         case TYPE_HOSTS:
-                return list_of(
-                        text_like("^(inherited|([^\\n :\\[\\]]+|\\[[^\\n \\[\\]]+\\]):(\\*|" PORT "))$"));
+                return list_of(text_like("^(inherited|" HOST ":(\\*|" PORTS "(," PORTS "){0,15})(/udp)?)$"));
         case TYPE_PORTS:
                 return list_of(either(json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1, "maximum",
                                                 65535),

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "policy/layer.h"
+#include "policy/place.h"
 #include "policy/policy.h"
 
 enum rule_kind key_rule_kind(enum key_id key)
@@ -145,13 +146,13 @@ static int set_network(abatis_policy *policy, const char *value, abatis_error *e
 static int set_item(abatis_policy *policy, enum key_id key, const char *value, abatis_error *err)
 {
         OWN_FREE char *clean = NULL;
-
+        struct place place;
         bool is_path = key == KEY_UNIX || key == KEY_COMMANDS;
 
         if (!*value || (!is_path && strchr(value, '\n')))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is empty or has a newline in it", value);
-        if (key == KEY_CONNECT && !layer_is_place(value))
-                return error_set(err, ABATIS_E_INVALID, "'%s' is not of the form HOST:PORT", value);
+        if (key == KEY_CONNECT && place_parse(value, &place, err) < 0)
+                return ABATIS_E_INVALID;
         if (key == KEY_BIND && !layer_is_port(value))
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not a port, 1 to 65535", value);
         if (key == KEY_UNIX) {

@@ -4,7 +4,9 @@
     agree.py BUILD-DIRECTORY COMMITTED-SCHEMA [COUNT [SEED]]
 
 The parser is the library's, in this process. Not asked is what no schema can know: numbers with a fraction of zero (JSON
-Schema calls 1.0 an integer), quantities in words that are too large, a NUL in a text, and the formats of other tools.
+Schema calls 1.0 an integer), quantities in words that are too large, a NUL in a text, what lies in brackets and looks like an
+address of IPv6, ranges that descend or do not begin at their first address, names that are nobody's, and the formats of other
+tools.
 """
 
 import copy
@@ -64,7 +66,12 @@ Validator = jsonschema.validators.extend(jsonschema.Draft7Validator, {"pattern":
 
 PATHS = ["/usr", "~/x", "all", "inherited", "${workspace}/a b", "**/.env", "relative", "\u20ac", {"path": "/[x]"}]
 NAMES = ["A", "LC_*", "all", "none", "a-b.c", "\u00e9", "1", "inherited", "\t"]
-HOSTS = ["a:1", "a.example.org:443", "*.b:65535", "[::1]:80", "c:*", "inherited", "10.0.0.0/8:9", "\u00e9:5"]
+HOSTS = ["a:1", "A.example.org.:443", "*.b:65535", "[::1]:80", "c:*", "inherited", "10.0.0.0/8:9", "[2001:db8::/32]:*", "*:80,443",
+         "a_b.xn--p1ai:1-2,8000-8099/udp", "127.0.0.1:5432", "*.a-1.b:*/udp"]
+WRONG_HOSTS = ["\u00e9:5", "-a:1", "a-:1", "a..b:1", ".a:1", "*a.b:1", "a.*.b:1", "**:1", "*.:1", "127.1:1", "0x7f000001:1", "1:1",
+               "a.0x:1", "1.2.3.256:1", "01.2.3.4:1", "1.2.3.4/33:1", "1.2.3.4/:1", "1.2.3.4/08:1", "[::1]/128:1", "[::1:1", "[::/129]:1",
+               "[1.2.3.4]:1", "[a]:1", "[::1%lo]:1", "a:1-", "a:-1", "a:1,", "a:,1", "a:1,,2", "a:1-65536", "a:*,1", "a:1/tcp", "a:1/udp/",
+               "a:/udp", "a:1 ", "a\t:1", "https://a:1", "a@b:1", "a:" + ",".join(map(str, range(1, 34, 2))), "a" * 64 + ":1"]
 SIZES = ["1", "512MiB", "2GiB", "007KB", "3B", "9TiB", 1, 4096, 4611686018427387903, "none"]
 TIMES = ["30s", "500ms", "1m", "24h", "09s", "none"]
 COUNTS = [1, 9, 256, 4611686018427387903, "none"]
@@ -106,7 +113,7 @@ VALUES = [
     [1.5], ["x"], [""], ["x", 1], ["a b"], ["a\n"], ["80"], [["x"]], [{"path": "/x"}], [{"path": ""}], [{"path": 1}],
     [{"path": "/x", "y": 1}], [{"paht": "/x"}], {"A": "b"}, {"A": 1}, {"A": None}, {"": "b"}, {"A B": "c"}, {"A=": "c"},
     {"A\n": "c"}, {"path": "/x"}, {"read": []}, {"mode": "deny"},
-]
+] + [[host] for host in HOSTS + WRONG_HOSTS]
 UNKNOWN = ["", "x", "reed", "Read", "read ", "filesystem", "filesystem.read", "read", "mode", "timeout", "limits.timeout",
            "$schema", "<<", "Version", "extend", "x-comment"]
 
