@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "policy/compose.h"
+#include "policy/place.h"
 
 static const char ceiling_origin[] = "/etc/abatis/policy.yaml";
 
@@ -177,6 +178,8 @@ static int cut_network(abatis_policy *policy, const abatis_policy *ceiling, abat
 /* A variable that is passed by name must be on the ceiling's list; where that passes all, it must not look secret. */
 static bool may_have(const abatis_policy *ceiling, enum key_id key, const char *item)
 {
+        if (key == KEY_CONNECT)
+                return places_cover(&ceiling->connect, item);
         if (key != KEY_PASS)
                 return strings_has(policy_list((abatis_policy *)ceiling, key), item);
         return strchr(item, '=') || strings_has(&ceiling->environment, item) ||

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "policy/compose.h"
+#include "policy/place.h"
 
 /* A plan costs the square of what it holds, and nobody asked for this one. */
 enum { ENTRIES_MAX = 1000 };
@@ -148,7 +149,8 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 is_narrower = network_is_within(mode, policy->network);
                 break;
         case KEY_CONNECT:
-                is_narrower = policy->network == NETWORK_ALLOW || strings_has(&policy->connect, entry->value);
+                is_narrower =
+                        policy->network == NETWORK_ALLOW || places_cover(&policy->connect, entry->value);
                 break;
         case KEY_BIND:
                 is_narrower = policy->network == NETWORK_ALLOW || strings_has(&policy->bind, entry->value);

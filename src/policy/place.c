@@ -212,3 +212,56 @@ int place_parse(const char *text, struct place *out, abatis_error *err)
                 *out = read;
         return r;
 }
+
+/* ---- compared ------------------------------------------------------------------------------------------- */
+
+static bool covers_host(const struct place *wide, const struct place *narrow)
+{
+        bool has_same_name = !strcmp(wide->name, narrow->name);
+
+        switch (wide->kind) {
+        case PLACE_NAME:
+                return narrow->kind == PLACE_NAME && has_same_name;
+        case PLACE_BELOW:
+                return (narrow->kind == PLACE_BELOW && has_same_name) ||
+                       ((narrow->kind == PLACE_NAME || narrow->kind == PLACE_BELOW) &&
+                        host_name_is_below(narrow->name, wide->name));
+        case PLACE_ANY_NAME:
+                return narrow->kind != PLACE_ADDRESSES && strcmp(narrow->name, PLACE_HOST) != 0;
+        case PLACE_ADDRESSES:
+                return narrow->kind == PLACE_ADDRESSES && wide->prefix == narrow->prefix &&
+                       address_equals(&wide->base, &narrow->base);
+        }
+        return false;
+}
+
+bool place_covers(const struct place *wide, const struct place *narrow)
+{
+        if (wide->is_udp != narrow->is_udp || !covers_host(wide, narrow))
+                return false;
+        /* Ranges have gaps between them, so each must lie in one. */
+        for (size_t i = 0; i < narrow->port_count; i++) {
+                bool is_covered = false;
+
+                for (size_t j = 0; j < wide->port_count && !is_covered; j++)
+                        is_covered = narrow->ports[i].low >= wide->ports[j].low &&
+                                     narrow->ports[i].high <= wide->ports[j].high;
+                if (!is_covered)
+                        return false;
+        }
+        return true;
+}
+
+bool places_cover(const struct strings *list, const char *text)
+{
+        struct place narrow, wide;
+
+        if (strings_has(list, text))
+                return true;
+        if (place_parse(text, &narrow, NULL) < 0)
+                return false;
+        for (size_t i = 0; i < list->count; i++)
+                if (!place_parse(list->items[i], &wide, NULL) && place_covers(&wide, &narrow))
+                        return true;
+        return false;
+}

@@ -9,6 +9,7 @@
 #include "abatis.h"
 #include "base/address.h"
 #include "base/host_name.h"
+#include "base/text.h"
 
 enum place_kind {
         PLACE_NAME,      /* "example.org" */
@@ -38,6 +39,12 @@ struct place {
 
 /* HOST:PORTS, where PORTS is "443", "80,443", "8000-8099" or "*". What could be read in two ways is refused. */
 int place_parse(const char *text, struct place *out, abatis_error *err);
+/* Whether whatever the narrow place allows is allowed by the wide one, as far as one entry tells about another. Of ranges
+ * only the same one does: a smaller one within may give addresses that the large one does not, since those that are not
+ * public have to be named. */
+bool place_covers(const struct place *wide, const struct place *narrow);
+/* The same, of any in a list of entries as they are written. */
+bool places_cover(const struct strings *list, const char *text);
 bool place_has_port(const struct place *place, uint16_t port);
 /* Sorts, joins what touches or overlaps, and returns how many are left. */
 size_t port_ranges_join(struct port_range *ranges, size_t count);

@@ -305,6 +305,8 @@ static void exceptions_are_those_of_the_ceiling(void **state)
         assert_within(ceiling, "network: {mode: list, connect: ['a:1'], bind: [1], unix: [/a]}");
         assert_beyond(ceiling, "network: {mode: list, connect: ['a:1', 'a:2']}",
                       "network.connect 'a:2' (given:1)");
+        assert_within("network: {mode: list, connect: ['*.a:1-9']}",
+                      "network: {mode: list, connect: ['B.a:2,4']}");
         assert_beyond(ceiling, "network: {bind: [2]}", "network.bind '2' (given:1)");
         assert_beyond(ceiling, "network: {unix: [/b]}", "network.unix '/b' (given:1)");
         /* A mode without a list has no exceptions. */

@@ -225,8 +225,15 @@ static void no_exception_to_the_network_mode_is_added(void **state)
         assert_narrower(user, "network: {unix: [~/s]}");
         assert_wider(user, "network: {connect: ['a:2']}", "1:21: network.connect: 'a:2'");
         assert_wider(user, "network: {connect: ['a:*']}", "1:21: network.connect: 'a:*'");
-        assert_wider(user, "network: {connect: ['c.b:2']}",
-                     "1:21: network.connect: 'c.b:2'"); /* not understood yet */
+        assert_narrower(user, "network: {connect: ['c.b:2', 'A.:1', '*.c.b:2']}");
+        assert_wider(user, "network: {connect: ['b:2']}", "1:21: network.connect: 'b:2'");
+        assert_wider(user, "network: {connect: ['c.b:2-3']}", "1:21: network.connect: 'c.b:2-3'");
+        assert_wider(user, "network: {connect: ['a:1/udp']}", "1:21: network.connect: 'a:1/udp'");
+        assert_wider(user, "network: {connect: ['*:1']}", "1:21: network.connect: '*:1'");
+        assert_wider("network: {mode: list, connect: ['0.0.0.0/0:*', '*:*']}",
+                     "network: {connect: ['127.0.0.1:1']}", "1:21: network.connect: '127.0.0.1:1'");
+        assert_wider("network: {mode: list, connect: ['*:*']}", "network: {connect: ['host.abatis:1']}",
+                     "1:21: network.connect: 'host.abatis:1'");
         assert_wider(user, "network: {bind: [2]}", "1:18: network.bind: '2'");
         assert_wider(user, "network: {unix: [/b]}", "1:18: network.unix: '/b'");
         assert_wider(user, "network: {unix: [inherited, /b]}", "1:29: network.unix: '/b'");
