@@ -133,6 +133,7 @@ planted a_base_that_sees_policy base/text.h '#include "policy/policy.h"' check_d
 planted a_lib_header_in_run run/run.h '#include "lib/abatis_private.h"' check_direction run
 planted an_audit_that_sees_run audit/log.c '#include "run/run.h"' check_direction audit
 planted a_run_that_sees_audit run/job_linux.c '#include "audit/audit.h"' check_direction run
+planted a_net_that_sees_run net/allow.c '#include "run/run.h"' check_direction net
 planted a_policy_that_sees_audit policy/trust.c '#include "audit/audit.h"' check_direction policy
 planted a_header_without_folder lib/abatis.c '#include "run.h"' check_direction lib
 planted a_way_round_by_dots plan/plan.c '#include "plan/../run/run.h"' check_direction plan
