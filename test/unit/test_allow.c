@@ -6,6 +6,7 @@
 #include "net/allow.h"
 #include "net/ranges.h"
 #include "scratch.h"
+#include "shortage.h"
 
 static struct allow *listed_items(const char *const *items, size_t count)
 {
@@ -185,6 +186,35 @@ static void a_wrong_entry_is_refused_and_leaves_nothing(void **state)
         strings_add(&entries, "a", NULL);
         assert_int_equal(allow_new(&entries, &allow, &err), ABATIS_E_INVALID);
         assert_null(allow);
+        strings_done(&entries);
+}
+
+static void a_list_is_whole_or_memory_is_short(void **state)
+{
+        struct strings entries = { 0 };
+        long failures = 0;
+
+        (void)state;
+        assert_int_equal(strings_add(&entries, "*.example.org:443", NULL), 0);
+        assert_int_equal(strings_add(&entries, "10.0.0.0/8:*", NULL), 0);
+        for (long at = 1;; at++) {
+                struct allow *allow = NULL;
+                int r;
+
+                countdown = at;
+                has_failed = false;
+                r = allow_new(&entries, &allow, NULL);
+                countdown = 0;
+                if (!has_failed) {
+                        assert_int_equal(r, 0);
+                        allow_free(allow);
+                        break;
+                }
+                failures++;
+                assert_int_equal(r, ABATIS_E_MEMORY);
+                assert_null(allow);
+        }
+        assert_int_equal(failures, 2 + 2 * 3);
         strings_done(&entries);
 }
 
@@ -416,6 +446,7 @@ int main(void)
                 cmocka_unit_test(the_ports_of_a_name_are_those_of_all_its_entries),
                 cmocka_unit_test(an_empty_list_allows_nothing),
                 cmocka_unit_test(a_wrong_entry_is_refused_and_leaves_nothing),
+                cmocka_unit_test(a_list_is_whole_or_memory_is_short),
                 cmocka_unit_test(many_entries_are_found_quickly),
                 cmocka_unit_test(an_address_is_allowed_by_itself_or_its_range),
                 cmocka_unit_test(a_wide_range_gives_public_addresses_only),
