@@ -232,7 +232,7 @@ static const char *read_field(struct reading *reading, struct part line)
 
         if (is_blank(*line.bytes))
                 return "it has a folded line";
-        if (!is_token(name))
+        if (!colon || !is_token(name))
                 return "it has a field whose name is not a word";
         value = (struct part){ colon + 1, line.length - name.length - 1 };
         for (size_t i = 0; i < value.length; i++)
@@ -339,5 +339,7 @@ struct head head_read(const char *bytes, size_t length)
                 return (struct head){ .kind = HEAD_MALFORMED, .reason = reading.reason };
         if (head.kind == HEAD_NEEDS_MORE ? length >= HEAD_MAX : head.length > HEAD_MAX)
                 return (struct head){ .kind = HEAD_TOO_LONG };
-        return head.kind == HEAD_NEEDS_MORE ? (struct head){ .kind = HEAD_NEEDS_MORE } : head;
+        if (head.kind == HEAD_NEEDS_MORE)
+                return (struct head){ .kind = HEAD_NEEDS_MORE };
+        return head;
 }

@@ -254,7 +254,7 @@ bool place_covers(const struct place *wide, const struct place *narrow)
 
 bool places_cover(const struct strings *list, const char *text)
 {
-        struct place narrow, wide;
+        struct place narrow = { 0 }, wide = { 0 };
 
         if (strings_has(list, text))
                 return true;
