@@ -127,6 +127,10 @@ static int read_addresses(const char *text, const char *host, size_t length, str
                 if (out->base.bytes[bit / 8] & (0x80 >> bit % 8))
                         return refuse(text, err,
                                       "has bits behind its range; write the range's first address");
+        /* To connect to it means the loopback, to listen on it every address. */
+        if (out->prefix == most && address_equals(&out->base, &(struct address){ .is_v6 = out->base.is_v6 }))
+                return refuse(text, err,
+                              "is every address or the loopback; write 0.0.0.0/0, [::/0] or 127.0.0.1");
         inner = address_unmapped(&out->base);
         if (inner.is_v6 != out->base.is_v6)
                 return refuse(text, err, "is an IPv4 address in the clothes of IPv6; write the IPv4 address");

@@ -10,7 +10,7 @@
 #define PORT "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
 /* What place.c takes, as far as an expression can say it: not whether an IPv6 address is one, whether a range ascends or
- * begins at its first address, and which names are nobody's. */
+ * begins at its first address, and which names and addresses are nobody's. */
 #define PORTS PORT "(-" PORT ")?"
 #define LABEL "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 #define NOT_A_NUMBER "(?!([^:]*\\.)?([0-9]+|0[xX][0-9A-Fa-f]*)\\.?:)"

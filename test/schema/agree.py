@@ -5,8 +5,8 @@
 
 The parser is the library's, in this process. Not asked is what no schema can know: numbers with a fraction of zero (JSON
 Schema calls 1.0 an integer), quantities in words that are too large, a NUL in a text, what lies in brackets and looks like an
-address of IPv6, ranges that descend or do not begin at their first address, names that are nobody's, and the formats of other
-tools.
+address of IPv6, ranges that descend or do not begin at their first address, names and addresses that are nobody's, and the
+formats of other tools.
 """
 
 import copy

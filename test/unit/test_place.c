@@ -170,6 +170,9 @@ static void what_could_be_read_in_two_ways_is_refused(void **state)
         assert_refused("*.1:1", "four decimal parts");
         assert_refused("[::ffff:127.0.0.1]:1", "write the IPv4 address");
         assert_refused("[::ffff:0:0/96]:1", "write the IPv4 address");
+        assert_refused("0.0.0.0:1", "every address or the loopback");
+        assert_refused("[::]:1", "every address or the loopback");
+        assert_refused("0.0.0.0/32:1", "every address or the loopback");
         /* One address, or all round it. */
         assert_refused("10.1.2.3/8:1", "first address");
         assert_refused("[2001:db8::1/32]:1", "first address");
