@@ -1,0 +1,146 @@
+/* doors.c: listens in the sandbox's network wherever something allowed may be connected to.
+ *
+ * What has no door the kernel refuses by itself. A name gets its doors with the first answer about it, an address from the start; a
+ * range of addresses has one door for all, since each address of the world is local there. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "net/relay.h"
+
+enum {
+        ACCEPTS_AT_ONCE = 32,
+        RANGES_MAX = 64,
+        PORTS_MAX = 64, /* of one name or entry: each takes a descriptor for each family */
+        DOORS_MAX = 16384,
+};
+
+struct door {
+        struct watch watch;
+        struct relay *relay; /* borrowed */
+        struct door *next;
+};
+
+/* Of one relay, which lasts as long as its process. */
+static size_t door_count;
+
+static void accept_streams(struct watch *watch, uint32_t events)
+{
+        struct door *door = (struct door *)(void *)watch;
+
+        (void)events;
+        for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+                int fd = inside_accept(door->relay, watch->fd);
+
+                if (fd < 0)
+                        return;
+                streams_begin(door->relay, fd);
+        }
+}
+
+/* Adds it to those. */
+static int open_door(struct relay *relay, const struct address *address, uint16_t port, struct door **doors)
+{
+        struct door *door = door_count < DOORS_MAX ? calloc(1, sizeof(*door)) : NULL;
+        int r;
+
+        if (!door)
+                return -ENOMEM;
+        door->relay = relay;
+        door->watch.ready = accept_streams;
+        door->watch.fd = r = inside_socket(relay, SOCKET_LISTENS, address, port);
+        if (r >= 0)
+                r = loop_watch(&relay->loop, &door->watch, EPOLLIN);
+        /* A server inside has it already. Then that is whom one meets there. */
+        if (r == -EADDRINUSE) {
+                free(door);
+                return 0;
+        }
+        if (r < 0) {
+                loop_close(&relay->loop, &door->watch);
+                free(door);
+                return r;
+        }
+        door->next = *doors;
+        *doors = door;
+        door_count++;
+        return 0;
+}
+
+static void close_doors(struct door *doors)
+{
+        while (doors) {
+                struct door *door = doors;
+
+                doors = door->next;
+                door_count--;
+                loop_close(&door->relay->loop, &door->watch);
+                free(door);
+        }
+}
+
+static int open_ports(struct relay *relay, const struct address *address, const struct port_range *ranges,
+                      size_t count, struct door **doors)
+{
+        unsigned ports = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < count && !r; i++)
+                for (uint32_t port = ranges[i].low; port <= ranges[i].high && !r; port++)
+                        r = ++ports > PORTS_MAX ? -E2BIG : open_door(relay, address, (uint16_t)port, doors);
+        return r;
+}
+
+int doors_open_for_name(struct relay *relay, struct name *name)
+{
+        struct port_range ranges[RANGES_MAX];
+        struct door *doors = NULL;
+        size_t count;
+        int r;
+
+        if (name->has_doors)
+                return 0;
+        count = allow_ports(relay->allow, name->text, TRANSPORT_TCP, ranges, RANGES_MAX);
+        if (count > RANGES_MAX)
+                return -E2BIG;
+        r = open_ports(relay, &name->addresses[0], ranges, count, &doors);
+        if (!r)
+                r = open_ports(relay, &name->addresses[1], ranges, count, &doors);
+        if (r == -EAFNOSUPPORT)
+                r = 0;
+        /* All or none: the next question about it tries again. Else they stay, and end with the relay. */
+        if (r < 0)
+                close_doors(doors);
+        name->has_doors = !r;
+        return r;
+}
+
+static bool is_single(const struct place *place)
+{
+        return place->prefix == 8 * address_length(&place->base);
+}
+
+int doors_open_for_addresses(struct relay *relay, const struct strings *entries)
+{
+        struct door *doors = NULL;
+        int r = 0;
+
+        for (size_t i = 0; i < entries->count && !r; i++) {
+                struct place place;
+                abatis_error err;
+
+                if (place_parse(entries->items[i], &place, &err) < 0)
+                        return -EINVAL;
+                if (place.kind == PLACE_ADDRESSES && !place.is_udp) {
+                        const struct address any = { .is_v6 = place.base.is_v6 };
+
+                        r = open_ports(relay, is_single(&place) ? &place.base : &any, place.ports,
+                                       place.port_count, &doors);
+                }
+                if (r == -EAFNOSUPPORT)
+                        r = 0;
+        }
+        return r;
+}

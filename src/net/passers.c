@@ -1,0 +1,109 @@
+/* passers.c: sees what in the sandbox is sent where there is no door, and tells of it.
+ *
+ * The kernel refuses that by itself, in silence. Nothing depends on what is seen here: whoever floods it is not told of. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "net/ranges.h"
+#include "net/relay.h"
+
+enum { PACKETS_AT_ONCE = 64, HEAD_SIZE = 128, V4_MIN = 20, V6_SIZE = 40, TCP = 6, UDP = 17, DNS_PORT = 53 };
+
+/* Of one relay, which lasts as long as its process. */
+static struct watch watch = { .fd = -1 };
+static struct relay *relay;
+
+struct passer {
+        struct address address;
+        uint16_t port, client_port;
+        enum transport transport;
+};
+
+static uint16_t read16(const uint8_t *bytes)
+{
+        return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+/* Headers without extensions: others are made by hand, by who wants nobody to see them, and are refused like all. */
+static bool read_packet(const uint8_t *bytes, size_t length, struct passer *out)
+{
+        const bool is_v6 = length > 0 && bytes[0] >> 4 == 6;
+        size_t head = is_v6 ? V6_SIZE : length > 0 ? (size_t)(bytes[0] & 15) * 4 : 0;
+        uint8_t protocol;
+
+        if (length < V4_MIN || length < head + 4)
+                return false;
+        protocol = is_v6 ? bytes[6] : bytes[9];
+        *out = (struct passer){ .address = { .is_v6 = is_v6 },
+                                .transport = protocol == TCP ? TRANSPORT_TCP : TRANSPORT_UDP,
+                                .client_port = read16(bytes + head),
+                                .port = read16(bytes + head + 2) };
+        memcpy(out->address.bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
+        /* Our own answers are datagrams, too. */
+        return protocol == TCP || (protocol == UDP && out->client_port != DNS_PORT);
+}
+
+static bool has_door(const struct passer *passer, const struct name *name)
+{
+        if (passer->transport == TRANSPORT_UDP)
+                return passer->port == DNS_PORT;
+        return name ? allow_name_port(relay->allow, name->text, TRANSPORT_TCP, passer->port)
+                    : allow_address(relay->allow, &passer->address, TRANSPORT_TCP, passer->port);
+}
+
+static void tell(const struct passer *passer, const struct name *name)
+{
+        struct relay_event event = { .kind = RELAY_REFUSED,
+                                     .object = passer->transport == TRANSPORT_TCP ? RELAY_STREAM
+                                                                                  : RELAY_DATAGRAM,
+                                     .port = passer->port,
+                                     .client_port = passer->client_port,
+                                     .has_address = !name,
+                                     .address = passer->address };
+
+        if (name)
+                snprintf(event.name, sizeof(event.name), "%s", name->text);
+        snprintf(event.problem, sizeof(event.problem), "no entry of network.connect allows %s",
+                 passer->transport == TRANSPORT_TCP ? "this port" : "UDP to there");
+        relay_tell(relay, &event);
+}
+
+static void see(struct watch *unused, uint32_t events)
+{
+        (void)unused;
+        (void)events;
+        for (int i = 0; i < PACKETS_AT_ONCE; i++) {
+                uint8_t bytes[HEAD_SIZE];
+                ssize_t got = recv(watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+                struct passer passer;
+                const struct name *name;
+
+                if (got < 0)
+                        return;
+                if (!read_packet(bytes, (size_t)got, &passer))
+                        continue;
+                name = names_find(relay->names, &passer.address);
+                /* What is sent to the sandbox's own loopback stays there. */
+                if (!name && address_range(&passer.address) == RANGE_LOOPBACK)
+                        continue;
+                if (!has_door(&passer, name))
+                        tell(&passer, name);
+        }
+}
+
+int passers_start(struct relay *of)
+{
+        const struct address any = { .is_v6 = false };
+
+        relay = of;
+        watch.ready = see;
+        watch.fd = inside_socket(relay, SOCKET_SEES, &any, 0);
+        /* A kernel without such sockets: then nobody is told. */
+        if (watch.fd < 0)
+                return 0;
+        return loop_watch(&relay->loop, &watch, EPOLLIN);
+}

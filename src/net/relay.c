@@ -1,0 +1,161 @@
+/* relay.c: the relay's start, and what it tells the host program.
+ *
+ * It reads its settings, opens what the sandbox may ask and connect to, says that it is ready, and then does what comes until the host
+ * program or the sandbox is gone. Everything that comes from inside is hostile; so it is a process of its own, which nobody's secrets
+ * are in. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/relay.h"
+
+enum { ENTRIES_SIZE_MAX = 16 * 1024 * 1024 };
+
+void relay_tell(struct relay *relay, struct relay_event *event)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        event->seconds = now.tv_sec;
+        event->microseconds = (uint32_t)(now.tv_nsec / 1000);
+        if (send(relay->host.fd, event, sizeof(*event), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+                relay->unheard++;
+}
+
+static void hear_host(struct watch *watch, uint32_t events)
+{
+        struct relay *relay = (struct relay *)(void *)((char *)watch - offsetof(struct relay, host));
+
+        (void)events;
+        streams_end(relay);
+        loop_end(&relay->loop);
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------- */
+
+static int read_all(void *to, size_t size, off_t from)
+{
+        ssize_t got = pread(RELAY_SETTINGS, to, size, from);
+
+        return got < 0 ? -errno : (size_t)got == size ? 0 : -EINVAL;
+}
+
+static int split(char *bytes, size_t size, uint32_t count, struct strings *out)
+{
+        char *at = bytes;
+
+        if (size && bytes[size - 1])
+                return -EINVAL;
+        out->items = calloc(count ? count : 1, sizeof(*out->items));
+        if (!out->items)
+                return -ENOMEM;
+        for (out->count = 0; out->count < count; out->count++) {
+                if (at >= bytes + size)
+                        return -EINVAL;
+                out->items[out->count] = at;
+                at += strlen(at) + 1;
+        }
+        return 0;
+}
+
+/* The bytes stay: the entries are in them. */
+static int read_settings(struct relay *relay, struct strings *entries)
+{
+        struct relay_settings *settings = &relay->settings;
+        char *bytes;
+        int r = read_all(settings, sizeof(*settings), 0);
+
+        if (r < 0 || settings->entries_size > ENTRIES_SIZE_MAX)
+                return r < 0 ? r : -EINVAL;
+        bytes = malloc(settings->entries_size + 1);
+        if (!bytes)
+                return -ENOMEM;
+        r = read_all(bytes, settings->entries_size, sizeof(*settings));
+        close(RELAY_SETTINGS);
+        return r < 0 ? r : split(bytes, settings->entries_size, settings->entry_count, entries);
+}
+
+/* ---- the start ------------------------------------------------------------------------------------------ */
+
+/* As many connections as the user may have. */
+static void raise_limits(void)
+{
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+                limit.rlim_cur = limit.rlim_max;
+                setrlimit(RLIMIT_NOFILE, &limit);
+        }
+}
+
+static int start_parts(struct relay *relay, const struct strings *entries)
+{
+        const struct relay_settings *settings = &relay->settings;
+        const struct resolver_options options = {
+                .hosts = *settings->hosts ? settings->hosts : NULL,
+                .resolv_conf = *settings->resolver_conf ? settings->resolver_conf : NULL,
+                .port = settings->resolver_port,
+        };
+        abatis_error err;
+        int r = allow_new(entries, &relay->allow, &err) < 0 ? -EINVAL : 0;
+
+        if (!r)
+                r = names_new(&relay->names);
+        if (!r)
+                r = resolver_new(&relay->loop, &options, &relay->resolver);
+        if (!r)
+                r = streams_new(relay, &relay->streams);
+        if (!r)
+                r = questions_start(relay);
+        if (!r)
+                r = passers_start(relay);
+        return r ? r : doors_open_for_addresses(relay, entries);
+}
+
+static int start(struct relay *relay)
+{
+        struct strings entries = { 0 };
+        int r = loop_init(&relay->loop);
+
+        relay->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (!r && relay->spare < 0)
+                r = -errno;
+        if (!r)
+                r = read_settings(relay, &entries);
+        if (!r)
+                r = start_parts(relay, &entries);
+        if (!r)
+                r = loop_watch(&relay->loop, &relay->host, EPOLLIN | EPOLLRDHUP);
+        return r;
+}
+
+int main(void)
+{
+        static struct relay relay = { .host = { .fd = RELAY_HOST, .ready = hear_host },
+                                      .inside = RELAY_INSIDE };
+        struct relay_event event = { .kind = RELAY_READY };
+        int r;
+
+        prctl(PR_SET_NAME, "abatis relay");
+        prctl(PR_SET_DUMPABLE, 0);
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        raise_limits();
+        syscall(SYS_close_range, RELAY_FIRST_FREE, ~0u, 0); /* older musl has no name for it */
+        r = start(&relay);
+        if (r < 0) {
+                event.kind = RELAY_FAILED;
+                snprintf(event.problem, sizeof(event.problem), "%s", strerror(-r));
+        }
+        relay_tell(&relay, &event);
+        return r < 0 || loop_run(&relay.loop) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,67 @@
+/* relay.h: what the parts of the relay have in common. */
+#ifndef NET_RELAY_H
+#define NET_RELAY_H
+
+#include "net/allow.h"
+#include "net/loop.h"
+#include "net/resolver.h"
+#include "plan/relay.h"
+
+struct names;
+struct streams;
+
+struct relay {
+        struct loop loop;
+        struct relay_settings settings;
+        struct allow *allow; /* owned, as what follows */
+        struct names *names;
+        struct resolver *resolver;
+        struct streams *streams;
+        struct watch host;
+        int inside;
+        int spare;        /* a descriptor to give up where there is no other left */
+        uint64_t unheard; /* events that the host program had no room for */
+};
+
+/* relay.c: tells the host program; time is filled in. What it does not read in time is counted and dropped, never waited for. */
+void relay_tell(struct relay *relay, struct relay_event *event);
+
+/* inside.c: whoever waits at this listener, not blocking; or a negative errno. Where there is no descriptor left he is sent away: else
+ * the kernel would tell of him again and again. */
+int inside_accept(struct relay *relay, int listener);
+/* A socket in the sandbox's network, not blocking, or a negative errno. */
+int inside_socket(struct relay *relay, enum socket_purpose purpose, const struct address *address,
+                  uint16_t port);
+
+/* names.c: names that were asked for, and the addresses that stand for them in the sandbox. */
+struct name {
+        char text[HOST_NAME_SIZE];
+        struct address addresses[2]; /* IPv4, IPv6 */
+        bool has_doors;
+};
+int names_new(struct names **out);
+void names_free(struct names *names);
+/* Finds it or makes it. NULL if there are too many. */
+struct name *names_give(struct names *names, const char *text);
+/* Whom an address stands for, or NULL. */
+struct name *names_find(const struct names *names, const struct address *address);
+
+/* questions.c: answers the sandbox's DNS. 0 or a negative errno. */
+int questions_start(struct relay *relay);
+
+/* passers.c: tells of what is sent where nobody listens. 0 or a negative errno. */
+int passers_start(struct relay *relay);
+
+/* doors.c: listens in the sandbox's network, for names when they are asked for and for addresses from the start. 0 or a negative errno. */
+int doors_open_for_name(struct relay *relay, struct name *name);
+int doors_open_for_addresses(struct relay *relay, const struct strings *entries);
+
+/* streams.c: what came in at a door, until it ends. */
+int streams_new(struct relay *relay, struct streams **out);
+void streams_free(struct streams *streams);
+/* Ends them all. */
+void streams_end(struct relay *relay);
+/* Takes the descriptor. */
+void streams_begin(struct relay *relay, int client);
+
+#endif

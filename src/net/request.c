@@ -1,0 +1,172 @@
+/* request.c: follows the requests of one connection, so that each head is found and judged. */
+#define _GNU_SOURCE
+#include "net/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/body.h"
+#include "net/head.h"
+
+struct request {
+        const char *host; /* borrowed */
+        uint16_t port;
+        char bytes[HEAD_MAX + 1];
+        size_t filled, checked; /* of these bytes; what is checked may pass */
+        struct body body;
+        bool is_in_body, is_good, is_at_end;
+        const char *problem; /* static */
+};
+
+struct request *request_new(const char *host, uint16_t port)
+{
+        struct request *request = malloc(sizeof(*request));
+
+        if (request) {
+                memset(request, 0, offsetof(struct request, bytes));
+                memset((char *)request + offsetof(struct request, filled), 0,
+                       sizeof(*request) - offsetof(struct request, filled));
+                request->host = host;
+                request->port = port;
+        }
+        return request;
+}
+
+void request_free(struct request *request)
+{
+        free(request);
+}
+
+static const char *find_problem(const struct request *request, const struct head *head)
+{
+        switch (head->kind) {
+        case HEAD_NEEDS_MORE:
+                return NULL;
+        case HEAD_NO_HOST:
+                return "a request that names no host";
+        case HEAD_MALFORMED:
+                return head->reason;
+        case HEAD_TOO_LONG:
+                return "the head of a request is too long";
+        case HEAD_NOT_HTTP:
+                return "port 80 is for plain HTTP/1";
+        case HEAD_HOST:
+                break;
+        }
+        if (head->is_connect)
+                return "a request to connect to somebody else";
+        if (head->wants_upgrade)
+                return "a request for another protocol, whose hosts nobody could check";
+        if (head->is_address || strcmp(head->host, request->host) != 0 ||
+            (head->port && head->port != request->port))
+                return "a request for another host than was asked for";
+        return NULL;
+}
+
+/* Some clients send an empty line more than they should behind a body, and servers skip it. */
+static void skip_empty_line(struct request *request)
+{
+        const char *next = request->bytes + request->checked;
+
+        if (!request->is_in_body && request->filled - request->checked >= 2 && next[0] == '\r' &&
+            next[1] == '\n')
+                request->checked += 2;
+}
+
+static int check(struct request *request)
+{
+        while (request->checked < request->filled) {
+                skip_empty_line(request);
+                if (request->checked == request->filled)
+                        break;
+
+                const char *next = request->bytes + request->checked;
+                size_t left = request->filled - request->checked;
+                struct head head;
+
+                if (request->is_in_body) {
+                        request->checked += body_walk(&request->body, next, left);
+                        if (request->body.state == BODY_MALFORMED) {
+                                request->problem = "a body that does not end as its head says";
+                                return -EACCES;
+                        }
+                        request->is_in_body = request->body.state != BODY_DONE;
+                        continue;
+                }
+                head = head_read(next, left);
+                request->problem = find_problem(request, &head);
+                if (request->problem)
+                        return -EACCES;
+                if (head.kind == HEAD_NEEDS_MORE)
+                        return 0;
+                request->is_good = true;
+                request->checked += head.length;
+                body_init(&request->body, &head);
+                request->is_in_body = request->body.state != BODY_DONE;
+        }
+        return 0;
+}
+
+int request_read(struct request *request, int from)
+{
+        ssize_t got;
+
+        if (request->filled == sizeof(request->bytes) || request->is_at_end)
+                return 0;
+        got = recv(from, request->bytes + request->filled, sizeof(request->bytes) - request->filled,
+                   MSG_DONTWAIT);
+        if (got < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        request->is_at_end = !got;
+        request->filled += (size_t)got;
+        return check(request);
+}
+
+static int pass_on(struct request *request, int to, uint64_t *passed)
+{
+        ssize_t gone = request->checked
+                               ? send(to, request->bytes, request->checked, MSG_DONTWAIT | MSG_NOSIGNAL)
+                               : 0;
+
+        if (gone < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        *passed += (uint64_t)gone;
+        request->filled -= (size_t)gone;
+        request->checked -= (size_t)gone;
+        memmove(request->bytes, request->bytes + gone, request->filled);
+        return 0;
+}
+
+int request_pump(struct request *request, int from, int to, uint64_t *passed)
+{
+        int r = pass_on(request, to, passed);
+
+        if (!r)
+                r = request_read(request, from);
+        /* What was judged before is the server's, whatever came behind it. */
+        if (r == -EACCES)
+                pass_on(request, to, passed);
+        return r ? r : pass_on(request, to, passed);
+}
+
+bool request_has_more(const struct request *request)
+{
+        return request->checked;
+}
+
+bool request_is_at_end(const struct request *request)
+{
+        return request->is_at_end;
+}
+
+bool request_is_good(const struct request *request)
+{
+        return request->is_good;
+}
+
+const char *request_problem(const struct request *request)
+{
+        return request->problem ? request->problem : "";
+}

@@ -1,0 +1,524 @@
+/* streams.c: what came in at a door, from there to its end outside.
+ *
+ * A stream is judged three times: by the address that was connected to, by the name that its first bytes carry, and by the address
+ * that the name leads to outside. Then its bytes pass. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/dial.h"
+#include "net/hello.h"
+#include "net/passage.h"
+#include "net/ranges.h"
+#include "net/relay.h"
+#include "net/request.h"
+
+enum {
+        PATIENCE_MS = 30 * 1000, /* from the accept until bytes pass */
+        TLS_PORT = 443,
+        HTTP_PORT = 80,
+};
+
+enum stage { STAGE_CHECK, STAGE_RESOLVE, STAGE_DIAL, STAGE_PASS };
+
+struct stream {
+        struct watch client, server;
+        struct relay *relay; /* borrowed, as the name and the rule */
+        const struct name *name;
+        const char *rule;
+        struct stream *previous, *next;
+        uint64_t number;
+        enum stage stage;
+        struct address address; /* that was connected to: in the sandbox, or */
+        bool is_outside;        /* the one that it leads to */
+        uint16_t port, client_port;
+        struct request *request; /* owned; only of plain HTTP */
+        bool is_refused;         /* in the middle of it: that was told */
+        size_t peeked;           /* how many bytes of a hello have come so far */
+        struct lookup *lookup;   /* while it is resolved */
+        struct dial dial;
+        struct timer patience;
+        struct passage ways[2]; /* out, in */
+};
+
+struct streams {
+        struct stream *first;
+        size_t count;
+        uint64_t last_number, bytes;
+        int64_t second; /* in which so many were begun: */
+        uint32_t begun;
+};
+
+#define TOO_MUCH "all connections together have passed as much as they may"
+#define OWNER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+int streams_new(struct relay *relay, struct streams **out)
+{
+        (void)relay;
+        *out = calloc(1, sizeof(**out));
+        return *out ? 0 : -ENOMEM;
+}
+
+void streams_free(struct streams *streams)
+{
+        free(streams);
+}
+
+/* ---- the end -------------------------------------------------------------------------------------------- */
+
+static void tell(const struct stream *stream, enum relay_event_kind kind, const char *problem)
+{
+        struct relay_event event = { .kind = kind,
+                                     .object = RELAY_STREAM,
+                                     .stream = stream->number,
+                                     .client_port = stream->client_port,
+                                     .port = stream->port,
+                                     .has_address = !stream->name || stream->is_outside,
+                                     .address = stream->address,
+                                     .sent = stream->ways[0].passed,
+                                     .received = stream->ways[1].passed };
+
+        if (stream->name)
+                snprintf(event.name, sizeof(event.name), "%s", stream->name->text);
+        if (stream->rule)
+                snprintf(event.rule, sizeof(event.rule), "%s", stream->rule);
+        snprintf(event.problem, sizeof(event.problem), "%s", problem);
+        relay_tell(stream->relay, &event);
+}
+
+/* As if nobody had been there. */
+static void reset(int fd)
+{
+        const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+static void end(struct stream *stream, bool is_broken)
+{
+        struct relay *relay = stream->relay;
+        struct streams *streams = relay->streams;
+
+        if (stream->stage == STAGE_PASS) {
+                if (!stream->is_refused)
+                        tell(stream, RELAY_CLOSED, "");
+                streams->bytes += stream->ways[0].passed + stream->ways[1].passed;
+                passage_done(&stream->ways[0]);
+                passage_done(&stream->ways[1]);
+        }
+        if (stream->lookup)
+                resolver_cancel(stream->lookup);
+        dial_stop(&stream->dial);
+        loop_stop_timer(&relay->loop, &stream->patience);
+        for (int i = 0; i < 2 && is_broken; i++) {
+                int fd = i ? stream->server.fd : stream->client.fd;
+
+                if (fd >= 0)
+                        reset(fd);
+        }
+        loop_close(&relay->loop, &stream->client);
+        loop_close(&relay->loop, &stream->server);
+        request_free(stream->request);
+        if (stream->previous)
+                stream->previous->next = stream->next;
+        else
+                streams->first = stream->next;
+        if (stream->next)
+                stream->next->previous = stream->previous;
+        streams->count--;
+        free(stream);
+}
+
+void streams_end(struct relay *relay)
+{
+        while (relay->streams->first)
+                end(relay->streams->first, true);
+}
+
+static void refuse(struct stream *stream, const char *problem)
+{
+        tell(stream, RELAY_REFUSED, problem);
+        /* Whoever speaks plain HTTP can be told. */
+        if (stream->request && stream->stage != STAGE_PASS) {
+                char answer[512];
+                int length = snprintf(answer, sizeof(answer),
+                                      "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\n"
+                                      "Connection: close\r\n\r\nabatis: %s\n",
+                                      problem);
+
+                send(stream->client.fd, answer, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+                end(stream, false);
+                return;
+        }
+        end(stream, true);
+}
+
+static void fail(struct stream *stream, const char *problem)
+{
+        tell(stream, RELAY_BROKEN, problem);
+        end(stream, true);
+}
+
+static void lose_patience(struct timer *timer)
+{
+        fail(OWNER(struct stream, patience, timer), "nothing came of it in time");
+}
+
+/* ---- passing -------------------------------------------------------------------------------------------- */
+
+static uint32_t events_of(const struct passage *reads, const struct passage *writes)
+{
+        return (reads->wants_read ? EPOLLIN : 0u) | (writes->wants_write ? EPOLLOUT : 0u);
+}
+
+static bool is_over_limit(const struct stream *stream)
+{
+        uint64_t most = stream->relay->settings.most_bytes;
+
+        return most && stream->relay->streams->bytes + stream->ways[0].passed + stream->ways[1].passed > most;
+}
+
+/* Why it may not go on, or NULL. */
+static const char *find_fault(const struct stream *stream, int result)
+{
+        if (result == -EACCES && stream->request)
+                return request_problem(stream->request);
+        return is_over_limit(stream) ? TOO_MUCH : NULL;
+}
+
+static int watch_both(struct stream *stream)
+{
+        struct loop *loop = &stream->relay->loop;
+        int r = loop_watch(loop, &stream->client, events_of(&stream->ways[0], &stream->ways[1]));
+
+        return r ? r : loop_watch(loop, &stream->server, events_of(&stream->ways[1], &stream->ways[0]));
+}
+
+static void pump(struct stream *stream)
+{
+        int out = passage_pump(&stream->ways[0]), in = passage_pump(&stream->ways[1]);
+        bool is_whole = !out && !in && stream->ways[0].has_ended && stream->ways[1].has_ended;
+        const char *fault = find_fault(stream, out);
+
+        if (fault) {
+                tell(stream, RELAY_REFUSED, fault);
+                stream->is_refused = true;
+        }
+        if (fault || out || in || is_whole || watch_both(stream) < 0)
+                end(stream, !is_whole);
+}
+
+static void pass(struct stream *stream, uint32_t events)
+{
+        /* It was reset. What the server said before that is the client's: why it wants no more, perhaps. */
+        if (events & EPOLLERR) {
+                passage_pump(&stream->ways[1]);
+                end(stream, true);
+                return;
+        }
+        pump(stream);
+}
+
+static void server_ready(struct watch *watch, uint32_t events)
+{
+        pass(OWNER(struct stream, server, watch), events);
+}
+
+static void begin_to_pass(struct dial *dial, int fd, const struct address *address)
+{
+        struct stream *stream = OWNER(struct stream, dial, dial);
+        const int yes = 1;
+
+        if (fd < 0) {
+                fail(stream, strerror(-fd));
+                return;
+        }
+        loop_stop_timer(&stream->relay->loop, &stream->patience);
+        stream->address = *address;
+        stream->is_outside = true;
+        stream->server = (struct watch){ .fd = fd, .ready = server_ready };
+        stream->stage = STAGE_PASS;
+        setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+        setsockopt(stream->client.fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+        passage_init(&stream->ways[0], stream->client.fd, fd, stream->request);
+        passage_init(&stream->ways[1], fd, stream->client.fd, NULL);
+        tell(stream, RELAY_OPENED, "");
+        pump(stream);
+}
+
+/* ---- whom to connect to --------------------------------------------------------------------------------- */
+
+static void dial(struct stream *stream)
+{
+        stream->stage = STAGE_DIAL;
+        stream->dial.port = stream->port;
+        stream->dial.done = begin_to_pass;
+        dial_start(&stream->relay->loop, &stream->dial);
+}
+
+static void take_addresses(void *user, enum resolver_result result, const struct address *addresses,
+                           size_t count)
+{
+        struct stream *stream = user;
+        struct dial *to = &stream->dial;
+        char problem[RELAY_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+
+        stream->lookup = NULL;
+        for (size_t i = 0; i < count && result == RESOLVER_FOUND; i++)
+                if (allow_answer(stream->relay->allow, &addresses[i], TRANSPORT_TCP, stream->port))
+                        to->addresses[to->count++] = addresses[i];
+        if (to->count) {
+                dial(stream);
+        } else if (result == RESOLVER_FOUND && count) {
+                stream->address = addresses[0];
+                stream->is_outside = true;
+                address_print(&addresses[0], text);
+                snprintf(problem, sizeof(problem), "its address %s is %s, and no entry gives it by itself",
+                         text, range_name(address_range(&addresses[0])));
+                refuse(stream, problem);
+        } else {
+                fail(stream, result == RESOLVER_NO_NAME ? "there is no such name outside"
+                                                        : "the host's name servers do not answer");
+        }
+}
+
+/* The host's own loopback, by whatever family somebody listens there. */
+static void dial_host(struct stream *stream)
+{
+        stream->dial.addresses[0] = (struct address){ .bytes = { 127, 0, 0, 1 } };
+        stream->dial.addresses[1] = (struct address){ .is_v6 = true, .bytes = { [15] = 1 } };
+        stream->dial.count = 2;
+        dial(stream);
+}
+
+static void find_addresses(struct stream *stream)
+{
+        if (loop_watch(&stream->relay->loop, &stream->client, 0) < 0) {
+                end(stream, true);
+                return;
+        }
+        if (!stream->name) {
+                stream->dial.addresses[0] = stream->address;
+                stream->dial.count = 1;
+                dial(stream);
+        } else if (strcmp(stream->name->text, PLACE_HOST) == 0) {
+                dial_host(stream);
+        } else {
+                stream->stage = STAGE_RESOLVE;
+                stream->lookup =
+                        resolver_ask(stream->relay->resolver, stream->name->text, take_addresses, stream);
+                if (!stream->lookup)
+                        end(stream, true);
+        }
+}
+
+/* ---- what its first bytes say --------------------------------------------------------------------------- */
+
+static const char *find_problem(const struct stream *stream, const struct hello *hello)
+{
+        switch (hello->kind) {
+        case HELLO_NEEDS_MORE:
+                return NULL;
+        case HELLO_NO_NAME:
+                return "a TLS client that names nobody";
+        case HELLO_MALFORMED:
+                return hello->reason;
+        case HELLO_TOO_LONG:
+                return "the first message of TLS is too long";
+        case HELLO_NAME:
+                break;
+        }
+        return strcmp(hello->name, stream->name->text) == 0
+                       ? NULL
+                       : "a TLS client that names another host than was asked for";
+}
+
+/* They stay in the socket, to be passed on. */
+static void look_at_hello(struct stream *stream)
+{
+        static uint8_t bytes[HELLO_MAX + 1];
+        ssize_t got = recv(stream->client.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+        struct hello hello;
+        const char *problem;
+        int more;
+
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (got <= 0) {
+                end(stream, true);
+                return;
+        }
+        hello = hello_read(bytes, (size_t)got);
+        problem = find_problem(stream, &hello);
+        /* Or it would be ready all the time. */
+        /* Nothing more comes. */
+        if (hello.kind == HELLO_NEEDS_MORE && (size_t)got <= stream->peeked) {
+                refuse(stream, "the first message of TLS is not whole");
+                return;
+        }
+        stream->peeked = (size_t)got;
+        more = hello.kind == HELLO_NEEDS_MORE ? (int)got + 1 : 1;
+        setsockopt(stream->client.fd, SOL_SOCKET, SO_RCVLOWAT, &more, sizeof(more));
+        if (problem)
+                refuse(stream, problem);
+        else if (hello.kind != HELLO_NEEDS_MORE)
+                find_addresses(stream);
+}
+
+static void look_at_request(struct stream *stream)
+{
+        int r = request_read(stream->request, stream->client.fd);
+
+        if (r == -EACCES)
+                refuse(stream, request_problem(stream->request));
+        else if (r < 0 || (request_is_at_end(stream->request) && !request_is_good(stream->request)))
+                end(stream, true);
+        else if (request_is_good(stream->request))
+                find_addresses(stream);
+}
+
+static void client_ready(struct watch *watch, uint32_t events)
+{
+        struct stream *stream = OWNER(struct stream, client, watch);
+
+        if (stream->stage == STAGE_PASS)
+                pass(stream, events);
+        else if (events & (EPOLLERR | EPOLLHUP))
+                end(stream, true);
+        else if (stream->request)
+                look_at_request(stream);
+        else
+                look_at_hello(stream);
+}
+
+/* ---- the beginning -------------------------------------------------------------------------------------- */
+
+union socket_address {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+};
+
+static bool read_address(const union socket_address *from, struct address *address, uint16_t *port)
+{
+        *address = (struct address){ .is_v6 = from->any.sa_family == AF_INET6 };
+        if (address->is_v6) {
+                memcpy(address->bytes, &from->v6.sin6_addr, 16);
+                *port = ntohs(from->v6.sin6_port);
+                *address = address_unmapped(address);
+        } else {
+                memcpy(address->bytes, &from->v4.sin_addr, 4);
+                *port = ntohs(from->v4.sin_port);
+        }
+        return from->any.sa_family == AF_INET6 || from->any.sa_family == AF_INET;
+}
+
+/* Where its client wanted to go, which is where it came in. */
+static bool find_target(struct stream *stream)
+{
+        union socket_address own = { .v6 = { .sin6_family = AF_UNSPEC } },
+                             peer = { .v6 = { .sin6_family = AF_UNSPEC } };
+        struct address client;
+        socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+
+        if (getsockname(stream->client.fd, &own.any, &own_size) < 0 ||
+            getpeername(stream->client.fd, &peer.any, &peer_size) < 0 ||
+            !read_address(&own, &stream->address, &stream->port) ||
+            !read_address(&peer, &client, &stream->client_port))
+                return false;
+        stream->name = names_find(stream->relay->names, &stream->address);
+        stream->rule = stream->name ? allow_name_port(stream->relay->allow, stream->name->text, TRANSPORT_TCP,
+                                                      stream->port)
+                                    : allow_address(stream->relay->allow, &stream->address, TRANSPORT_TCP,
+                                                    stream->port);
+        return true;
+}
+
+static const char *find_limit(struct relay *relay)
+{
+        struct streams *streams = relay->streams;
+        const struct relay_settings *settings = &relay->settings;
+
+        if (loop_now(&relay->loop) / 1000 != streams->second) {
+                streams->second = loop_now(&relay->loop) / 1000;
+                streams->begun = 0;
+        }
+        streams->begun++;
+        if (settings->most_streams && streams->count > settings->most_streams)
+                return "as many connections as there may be at once";
+        if (settings->most_streams_a_second && streams->begun > settings->most_streams_a_second)
+                return "as many new connections as there may be in a second";
+        return settings->most_bytes && streams->bytes > settings->most_bytes ? TOO_MUCH : NULL;
+}
+
+static struct stream *add(struct relay *relay, int client)
+{
+        struct streams *streams = relay->streams;
+        struct stream *stream = calloc(1, sizeof(*stream));
+
+        if (!stream)
+                return NULL;
+        *stream = (struct stream){ .relay = relay,
+                                   .client = { .fd = client, .ready = client_ready },
+                                   .server = { .fd = -1 },
+                                   .number = ++streams->last_number,
+                                   .patience = { .fire = lose_patience },
+                                   .next = streams->first };
+        if (streams->first)
+                streams->first->previous = stream;
+        streams->first = stream;
+        streams->count++;
+        return stream;
+}
+
+/* Its first bytes are looked at: 1. They need not be: 0. Or a negative errno. */
+static int begin_check(struct stream *stream)
+{
+        struct relay *relay = stream->relay;
+        int r;
+
+        if (!stream->name || !relay->settings.checks_names ||
+            (stream->port != HTTP_PORT && stream->port != TLS_PORT))
+                return 0;
+        if (stream->port == HTTP_PORT) {
+                stream->request = request_new(stream->name->text, stream->port);
+                if (!stream->request)
+                        return -ENOMEM;
+        }
+        r = loop_watch(&relay->loop, &stream->client, EPOLLIN);
+        return r < 0 ? r : 1;
+}
+
+void streams_begin(struct relay *relay, int client)
+{
+        struct stream *stream = add(relay, client);
+        const char *limit;
+        int r;
+
+        if (!stream) {
+                close(client);
+                return;
+        }
+        if (!find_target(stream) || loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
+                end(stream, true);
+                return;
+        }
+        limit = find_limit(relay);
+        if (limit || !stream->rule) {
+                refuse(stream, limit ? limit : "no entry of network.connect allows this address and port");
+                return;
+        }
+        r = begin_check(stream);
+        if (r < 0)
+                end(stream, true);
+        else if (!r)
+                find_addresses(stream);
+}

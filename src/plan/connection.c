@@ -1,0 +1,42 @@
+/* connection.c: what the relay tells, as the public header has it. */
+#include "plan/connection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *name_verdict(uint32_t kind)
+{
+        switch ((enum relay_event_kind)kind) {
+        case RELAY_OPENED:
+                return "opened";
+        case RELAY_CLOSED:
+                return "closed";
+        case RELAY_REFUSED:
+                return "refused";
+        case RELAY_READY:
+        case RELAY_FAILED:
+        case RELAY_BROKEN:
+                break;
+        }
+        return "failed";
+}
+
+void connection_describe(const struct relay_event *event, abatis_connection *out)
+{
+        memset(out, 0, sizeof(*out));
+        out->size = sizeof(*out);
+        snprintf(out->verdict, sizeof(out->verdict), "%s", name_verdict(event->kind));
+        if (event->object != RELAY_NAME)
+                snprintf(out->transport, sizeof(out->transport), "%s",
+                         event->object == RELAY_STREAM ? "tcp" : "udp");
+        out->time = (double)event->seconds + event->microseconds / 1e6;
+        out->number = event->stream;
+        snprintf(out->name, sizeof(out->name), "%s", event->name);
+        if (event->has_address)
+                address_print(&event->address, out->address);
+        out->port = event->port;
+        out->sent = event->sent;
+        out->received = event->received;
+        snprintf(out->rule, sizeof(out->rule), "%s", event->rule);
+        snprintf(out->problem, sizeof(out->problem), "%s", event->problem);
+}

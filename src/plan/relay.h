@@ -1,0 +1,88 @@
+/* relay.h: what the relay is told, what it asks of the sandbox's network, and what it tells.
+ *
+ * The relay is a program of its own, outside the sandbox, that the host program starts for one job. It has three descriptors: a
+ * socket to the host program, one to a thread of init that lives in the sandbox's network and makes sockets there, and a file
+ * with its settings. It ends with either of the sockets. */
+#ifndef PLAN_RELAY_H
+#define PLAN_RELAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/host_name.h"
+
+enum {
+        RELAY_HOST = 3,
+        RELAY_INSIDE = 4,
+        RELAY_SETTINGS = 5,
+        RELAY_FIRST_FREE = 6,
+};
+
+/* The beginning of the settings; the entries of network.connect follow, each with a NUL behind it. */
+struct relay_settings {
+        uint32_t entry_count, entries_size;
+        bool checks_names;                   /* TLS on 443 and HTTP on 80 must name whom was asked for */
+        uint32_t most_streams;               /* at once; 0: as many as there are descriptors for */
+        uint32_t most_streams_a_second;      /* new ones; 0: no limit */
+        uint64_t most_bytes;                 /* of all streams, both ways; 0: no limit */
+        char hosts[256], resolver_conf[256]; /* paths; "": the system's */
+        uint16_t resolver_port;              /* 0: 53 */
+};
+
+/* ---- to the thread inside ------------------------------------------------------------------------------- */
+
+enum socket_purpose {
+        SOCKET_LISTENS,  /* TCP */
+        SOCKET_RECEIVES, /* UDP; tells which address it was sent to */
+        SOCKET_CONNECTS, /* TCP, not waited for */
+        SOCKET_SEES,     /* packets with which a stream begins, and datagrams: with the address, of all */
+};
+
+/* A message each way, one after the other; the answer is 0 with the socket, or a negative errno. */
+struct socket_request {
+        uint32_t purpose; /* enum socket_purpose */
+        uint16_t port;
+        struct address address;
+};
+
+/* ---- to the host program -------------------------------------------------------------------------------- */
+
+/* Any message from there means that the job is over: the relay tells of all that is still open, and ends. */
+
+enum relay_event_kind {
+        RELAY_READY,   /* the first: from now on the sandbox's network works */
+        RELAY_FAILED,  /* the only: `problem` says what */
+        RELAY_OPENED,  /* a stream to the outside */
+        RELAY_CLOSED,  /* one that was opened */
+        RELAY_REFUSED, /* a stream, a datagram or a name that no entry allows, or that is not what it says */
+        RELAY_BROKEN,  /* allowed, and nobody there */
+};
+
+enum relay_object { RELAY_NAME, RELAY_STREAM, RELAY_DATAGRAM };
+
+enum { RELAY_TEXT_SIZE = 192 };
+
+struct relay_event {
+        uint32_t kind, object; /* enum relay_event_kind, enum relay_object */
+        uint64_t stream;       /* its number, from 1; 0 of a name */
+        int64_t seconds;       /* since 1970 */
+        uint32_t microseconds;
+        uint16_t client_port, port;
+        bool has_address;
+        struct address address;  /* that was connected to, or asked for */
+        uint64_t sent, received; /* bytes, from inside and to it */
+        char name[HOST_NAME_SIZE];
+        char rule[RELAY_TEXT_SIZE];    /* the entry that allows it, as far as it fits; or "" */
+        char problem[RELAY_TEXT_SIZE]; /* in words, or "" */
+};
+
+/* What a job has connected to, and what it wanted to: one for each stream and each name that was refused. */
+struct connections {
+        struct relay_event *items; /* owned */
+        size_t count;
+        uint64_t omitted; /* beyond what is kept */
+};
+
+#endif
