@@ -51,7 +51,7 @@ _abatis_parse() {
                         abatis_command=$((i + 1))
                         return
                         ;;
-                --json | --merge | --pty | --best-effort | --no-audit | --revoke | --help) ;;
+                --json | --merge | --pty | --watch-net | --best-effort | --no-audit | --revoke | --help) ;;
                 -*)
                         abatis_flag=${COMP_WORDS[i]}
                         [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -94,7 +94,7 @@ _abatis() {
                                 _abatis_paths -f
                         fi
                 elif ((abatis_command == 0)) && [[ $word == -* ]]; then
-                        [[ $verb == run ]] && policy+=" --merge --pty --result-fd --context"
+                        [[ $verb == run ]] && policy+=" --merge --pty --watch-net --result-fd --context"
                         _abatis_words "$policy" --best-effort --json --
                 else
                         compopt -o filenames 2>/dev/null

@@ -11,7 +11,7 @@ function __abatis_command
                 set -e words[1]
                 string join -- \n $words
                 return 0
-            case --json --merge --pty --best-effort --no-audit --help '--*=*'
+            case --json --merge --pty --watch-net --best-effort --no-audit --help '--*=*'
             case '-*'
                 set -e words[1]
             case '*'
@@ -132,5 +132,6 @@ complete -c abatis -n "__abatis_is_verb doctor run explain; or __abatis_is_word 
 complete -c abatis -n '__abatis_is_verb run explain; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l merge -d 'with --json: stderr in stdout'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l pty -d 'give the command a terminal of its own'
+complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l watch-net -d 'say what is connected to and what is refused'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l result-fd -x -d 'write the result object to a descriptor'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l context -x -d 'what the audit log shall say about it'

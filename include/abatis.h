@@ -185,6 +185,22 @@ enum {
                 2 /* both are one, in the order in which it was written: it is collected as stdout */
 };
 
+/* With network.mode list: something that a command has connected to, or wanted to. */
+typedef struct abatis_connection {
+        size_t size;       /* sizeof(abatis_connection) of whoever wrote it */
+        char verdict[8];   /* "opened", "closed", "refused" or "failed": allowed, and nobody there */
+        char transport[4]; /* "tcp" or "udp"; "" of a name that was asked for */
+        double time;       /* of the verdict, in seconds since 1970 */
+        uint64_t
+                number; /* of the connection in its job, from 1; 0: a name that was asked for and does not exist there */
+        char name[256];   /* that was asked for; "" if it was an address */
+        char address[48]; /* that was connected to, outside, or of which a connection was refused; or "" */
+        unsigned port;
+        uint64_t sent, received; /* bytes, as the command sees it */
+        char rule[192];          /* the entry of network.connect that allows it, as far as it fits; or "" */
+        char problem[192];       /* why not, in words; or "" */
+} abatis_connection;
+
 typedef struct abatis_job_options {
         size_t size;             /* sizeof(abatis_job_options) */
         const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash */
@@ -209,12 +225,15 @@ typedef struct abatis_job_options {
                          and goes to stdout_fd at once or is kept with capture */
         unsigned rows, columns; /* of the terminal; 0 is not known */
         const char *context;    /* what the audit log shall say about it, an agent's session say; or NULL */
+        /* Called as on_output, with the same `user`, for each verdict of network.mode list as it comes. */
+        void (*on_connection)(void *user, const abatis_connection *connection);
 } abatis_job_options;
 
 /* Starts with stdin, stdout and stderr of the host process and no capture. */
-#define ABATIS_JOB_OPTIONS_INIT                                                                              \
-        {                                                                                                    \
-                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL, 0, 0, 0, NULL \
+#define ABATIS_JOB_OPTIONS_INIT                                                                         \
+        {                                                                                               \
+                sizeof(abatis_job_options), NULL, NULL, NULL, 0, 0, 1, 2, NULL, 0, NULL, NULL, 0, 0, 0, \
+                        NULL, NULL                                                                      \
         }
 
 /* The job belongs to the process, not to the thread: any thread may go on with it, and the one that started it may end.
@@ -271,6 +290,8 @@ ABATIS_API const char *abatis_result_stderr(const abatis_result *result, size_t 
 /* How many bytes there were, kept or not. */
 ABATIS_API uint64_t abatis_result_stdout_bytes(const abatis_result *result);
 ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
+/* The last verdict on each connection, in the order in which they began; 4096 are kept. 0 when there is no such one. */
+ABATIS_API int abatis_result_connection(const abatis_result *result, size_t index, abatis_connection *out);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
 /* The same in pieces, so that it is never in memory as a whole: `write` gets one after the other and returns 0, or

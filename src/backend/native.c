@@ -326,13 +326,10 @@ static size_t add_seccomp(struct native *native)
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 break;
         case NETWORK_LIST:
-                plan_miss(plan, CLAUSE_NETWORK, PLAN_NO_INDEX, "this version has deny, unix-only and allow");
+                if (plan_has(plan, PLAN_NETWORK))
+                        plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 break;
         }
-        for (size_t i = 0; i < plan->clause_count; i++)
-                if (plan->clauses[i].kind == CLAUSE_EXCEPTION && !plan->clauses[i].reason)
-                        plan_miss(plan, CLAUSE_EXCEPTION, plan->clauses[i].index,
-                                  "this version has no exceptions to the network mode");
         plan_cover(plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
         plan_miss(plan, CLAUSE_FORK, PLAN_NO_INDEX, "this version cannot forbid it");
         return step;
@@ -347,6 +344,7 @@ static void add_command_steps(struct native *native)
                 step = plan_step(plan, PLAN_PRIVATE_IPC, NULL, 0);
                 plan_cover(plan, step, CLAUSE_IPC, PLAN_NO_INDEX);
         }
+        native_add_network(native);
         step = plan_step(plan, PLAN_SESSION, NULL, 0);
         plan_cover(plan, step, CLAUSE_TERMINAL, PLAN_NO_INDEX);
         native_add_limits(native);

@@ -245,6 +245,8 @@ void native_add_holes(struct native *native)
                         plan_cover(native->plan, step, is_deny ? CLAUSE_DENY : CLAUSE_PROTECT,
                                    rule_index(native, rule));
         }
+        if (native->policy->network == NETWORK_LIST && native->policy->reads_all)
+                plan_step(native->plan, PLAN_HOSTS, NULL, 0);
         if (!native->policy->reads_all)
                 plan_step(native->plan, PLAN_ENTER_ROOT, NULL, 0);
 }

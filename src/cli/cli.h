@@ -32,7 +32,7 @@ struct flags {
         abatis_policy_options policy;
         struct setting *settings; /* owned */
         size_t setting_count;
-        bool has_json, is_merged, has_terminal, is_best_effort, wants_help;
+        bool has_json, is_merged, has_terminal, is_best_effort, watches_network, wants_help;
         const char *context; /* borrowed, or NULL */
         int result_fd;       /* -1: none */
         char **rest;         /* borrowed: what follows the flags */
@@ -43,6 +43,14 @@ int flags_parse(char **argv, unsigned takes, struct flags *out);
 void flags_done(struct flags *flags);
 /* The policy that the flags describe. Prints one line and returns an exit code on an error. */
 int flags_make_policy(const struct flags *flags, abatis_policy **out);
+/* What is said about the network on stderr. For abatis_job_options.on_connection. */
+struct connection_log {
+        bool is_watched; /* all of it is wanted */
+        char **hints;    /* owned, never freed: what was said already */
+        size_t count;
+};
+void connections_hear(void *log, const abatis_connection *connection);
+
 /* The lines that every verb with a policy has in its help. */
 extern const char flags_policy_help[];
 

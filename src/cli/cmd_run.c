@@ -23,6 +23,7 @@ static const char help[] =
         "  --pty                give the command a terminal of its own\n"
         "  --result-fd N        write that object, without output, to descriptor N\n"
         "  --context TEXT       what the audit log shall say about it: an agent's session, say\n"
+        "  --watch-net          say on stderr what is connected to, and what is refused\n"
         "  --best-effort        run although something cannot be enforced; the object says what\n";
 
 /* 1 in programs for tests: the command is a job of a prepared sandbox, or of one with a shared session. */
@@ -204,6 +205,7 @@ static int run_with_flags(const struct flags *flags)
         /* Never freed: the process ends with the command, and the caller waits for that. */
         static abatis_sandbox *sandbox;
         static abatis_result *result;
+        static struct connection_log log;
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_error err;
         abatis_job *job = NULL;
@@ -218,6 +220,11 @@ static int run_with_flags(const struct flags *flags)
         hold_signals(&held, &before);
         options.argv = (const char *const *)flags->rest;
         options.context = flags->context;
+        log.is_watched = flags->watches_network;
+        options.user = &log;
+        /* Who takes the object finds it there. */
+        if (log.is_watched || (!flags->has_json && flags->result_fd < 0))
+                options.on_connection = connections_hear;
         if (flags->has_json)
                 options.capture = flags->is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
         if (flags->has_json)

@@ -27,8 +27,9 @@ const char flags_policy_help[] =
         "  --deny PATH          neither read nor written, always wins\n"
         "  --deny-glob PATTERN  the same for whatever matches, '**/.env' say, now or later\n"
         "  --protect PATH       readable, never written\n"
-        "  --net MODE           deny, unix-only, allow (list: not in this version)\n"
-        "  --connect HOST:PORT, --bind PORT, --unix PATH   not in this version\n"
+        "  --net MODE           deny, unix-only, allow, or list: what --connect names\n"
+        "  --connect HOST:PORT  a host by name (*.example.org too) or address; implies --net list\n"
+        "  --bind PORT, --unix PATH   not in this version\n"
         "  --command NAME       only listed programs start: a name in PATH or an absolute path\n"
         "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"
         "Limits:\n"
@@ -78,6 +79,7 @@ static const struct flag {
         { "--json", NULL, TAKES_JSON, false },
         { "--merge", NULL, TAKES_STDIO, false },
         { "--pty", NULL, TAKES_STDIO, false },
+        { "--watch-net", NULL, TAKES_STDIO, false },
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--context", NULL, TAKES_STDIO, true },
         { "--help", NULL, 0, false },
@@ -233,6 +235,8 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->is_merged = true;
         else if (!strcmp(flag->name, "--pty"))
                 flags->has_terminal = true;
+        else if (!strcmp(flag->name, "--watch-net"))
+                flags->watches_network = true;
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else
@@ -304,6 +308,14 @@ static int check_setting(const struct setting *setting)
                         setting->value, is_deny ? "as --deny-glob" : "in a policy file");
 }
 
+static bool sets(const struct flags *flags, const char *key)
+{
+        for (size_t i = 0; i < flags->setting_count; i++)
+                if (!strcmp(flags->settings[i].key, key))
+                        return true;
+        return false;
+}
+
 int flags_make_policy(const struct flags *flags, abatis_policy **out)
 {
         abatis_policy *policy;
@@ -311,6 +323,11 @@ int flags_make_policy(const struct flags *flags, abatis_policy **out)
 
         if (abatis_policy_new(&flags->policy, &policy, &err) < 0)
                 return fail(&err);
+        if (sets(flags, "network.connect") && !sets(flags, "network.mode") &&
+            abatis_policy_set(policy, "network.mode", "list", &err) < 0) {
+                abatis_policy_free(policy);
+                return complain("--connect: %s", strstr(err.message, ": ") + 2);
+        }
         for (size_t i = 0; i < flags->setting_count; i++) {
                 const struct setting *setting = &flags->settings[i];
                 int r = check_setting(setting);

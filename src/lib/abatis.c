@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "lib/recording.h"
 #include "lib/result.h"
+#include "plan/connection.h"
 #include "run/run.h"
 
 struct abatis_sandbox {
@@ -498,6 +499,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
         } else {
                 free(result);
         }
+        free(outcome.connections.items);
         text_done(&outcome.output[0]);
         text_done(&outcome.output[1]);
         free_job(job);
@@ -533,6 +535,7 @@ void abatis_result_free(abatis_result *result)
 {
         if (!result)
                 return;
+        free(result->outcome.connections.items);
         text_done(&result->outcome.output[0]);
         text_done(&result->outcome.output[1]);
         strings_done(&result->argv);
@@ -590,6 +593,16 @@ const char *abatis_result_stdout(const abatis_result *result, size_t *length)
 const char *abatis_result_stderr(const abatis_result *result, size_t *length)
 {
         return output_bytes(&result->outcome.output[1], length);
+}
+
+int abatis_result_connection(const abatis_result *result, size_t index, abatis_connection *out)
+{
+        const struct connections *seen = &result->outcome.connections;
+
+        if (index >= seen->count)
+                return 0;
+        connection_describe(&seen->items[index], out);
+        return 1;
 }
 
 uint64_t abatis_result_stdout_bytes(const abatis_result *result)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "plan/connection.h"
 
 enum { PIECE = 12 * 1024 /* a multiple of three: base64 goes on without a gap */ };
 
@@ -119,6 +120,39 @@ static void add_clauses(struct writer *writer, const char *key, const struct pla
         text_add(&writer->text, "]");
 }
 
+static void add_connection(struct writer *writer, const struct relay_event *event)
+{
+        abatis_connection connection;
+
+        connection_describe(event, &connection);
+        text_add(&writer->text, "{\"time\":");
+        text_addf(&writer->text, "%.6f", connection.time);
+        add_string(writer, "verdict", connection.verdict);
+        add_string(writer, "transport", *connection.transport ? connection.transport : NULL);
+        add_string(writer, "name", *connection.name ? connection.name : NULL);
+        add_string(writer, "address", *connection.address ? connection.address : NULL);
+        add_number(writer, "port", connection.port, connection.port);
+        add_number(writer, "sent", true, connection.sent);
+        add_number(writer, "received", true, connection.received);
+        add_string(writer, "rule", *connection.rule ? connection.rule : NULL);
+        add_string(writer, "problem", *connection.problem ? connection.problem : NULL);
+        text_add(&writer->text, "}");
+        flush(writer);
+}
+
+/* Of a plan that has a list of them. */
+static void add_connections(struct writer *writer, const struct connections *seen)
+{
+        add_key(writer, "connections");
+        text_add(&writer->text, "[");
+        for (size_t i = 0; i < seen->count && !writer->is_refused; i++) {
+                text_add(&writer->text, i ? "," : "");
+                add_connection(writer, &seen->items[i]);
+        }
+        text_add(&writer->text, "]");
+        add_number(writer, "connections_omitted", true, seen->omitted);
+}
+
 int result_write(const struct result_parts *parts, const struct result_sink *sink, abatis_error *err)
 {
         const struct job_outcome *outcome = parts->outcome;
@@ -142,6 +176,8 @@ int result_write(const struct result_parts *parts, const struct result_sink *sin
         add_string(&writer, "backend", parts->plan->backend);
         add_clauses(&writer, "enforced", parts->plan, true);
         add_clauses(&writer, "not_enforced", parts->plan, false);
+        if (plan_has(parts->plan, PLAN_NETWORK))
+                add_connections(&writer, &outcome->connections);
         add_string(&writer, "audit_id", parts->audit_id);
         text_add(&writer.text, "}");
         flush(&writer);

@@ -50,10 +50,11 @@ static void add_clause(struct plan *plan, enum clause_kind kind, size_t index, c
         plan->clause_count++;
 }
 
-static void add_exceptions(struct plan *plan, const char *key, const struct strings *list)
+static void add_exceptions(struct plan *plan, enum clause_kind kind, const char *key,
+                           const struct strings *list)
 {
         for (size_t i = 0; i < list->count; i++)
-                add_clause(plan, CLAUSE_EXCEPTION, i, key, list->items[i]);
+                add_clause(plan, kind, i, key, list->items[i]);
 }
 
 static void add_command_clauses(struct plan *plan, const abatis_policy *policy)
@@ -89,9 +90,9 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         add_clause(plan, CLAUSE_NETWORK, PLAN_NO_INDEX, "network.mode", network_mode_name(policy->network));
         if (policy->network != NETWORK_DENY)
                 add_clause(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "network.abstract", "none");
-        add_exceptions(plan, "network.connect", &policy->connect);
-        add_exceptions(plan, "network.bind", &policy->bind);
-        add_exceptions(plan, "network.unix", &policy->unix_sockets);
+        add_exceptions(plan, CLAUSE_CONNECT, "network.connect", &policy->connect);
+        add_exceptions(plan, CLAUSE_BIND, "network.bind", &policy->bind);
+        add_exceptions(plan, CLAUSE_UNIX, "network.unix", &policy->unix_sockets);
         add_command_clauses(plan, policy);
         if (policy->forbids_forks)
                 add_clause(plan, CLAUSE_FORK, PLAN_NO_INDEX, "process.fork", "false");

@@ -20,7 +20,9 @@ enum clause_kind {
         CLAUSE_PROTECT,     /* one path, not written */
         CLAUSE_TMP,         /* /tmp is private */
         CLAUSE_NETWORK,     /* the network mode */
-        CLAUSE_EXCEPTION,   /* network.connect, network.bind or network.unix */
+        CLAUSE_CONNECT,     /* an entry of network.connect */
+        CLAUSE_BIND,        /* of network.bind */
+        CLAUSE_UNIX,        /* of network.unix */
         CLAUSE_ABSTRACT,    /* other programs' abstract unix sockets are out of reach */
         CLAUSE_COMMANDS,    /* only listed commands run */
         CLAUSE_FORK,        /* no other process is started */
@@ -70,8 +72,10 @@ enum plan_op {
         PLAN_PIN,     /* path cannot be renamed away, so what lies below stays where it is denied */
         PLAN_PROTECT, /* path read-only inside a writable tree */
         PLAN_HIDE,    /* path replaced by an empty mode-000 one; value is its enum path_kind */
+        PLAN_HOSTS,   /* /etc/hosts is empty, so that every name is asked for */
         PLAN_ENTER_ROOT,
         PLAN_PRIVATE_IPC,
+        PLAN_NETWORK, /* a network of its own, and a relay to what the list allows */
         PLAN_SESSION,
         PLAN_LIMIT, /* of the kernel, for each process; value is the enum limit */
         PLAN_CGROUP, /* of the kernel, for the whole tree; path is where the job gets a cgroup; value likewise */

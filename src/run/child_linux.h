@@ -25,6 +25,7 @@ enum init_op {
         INIT_GRAB_NODE,   /* slot: the same of a device node, if the host has it */
         INIT_GRAB_STAGED, /* slot: the same of path, relative to the stage; value: likewise */
         INIT_UNSHARE,     /* value: clone flags */
+        INIT_NETWORK,     /* a network of its own, and a thread that makes sockets in it */
         INIT_START,       /* the command starts its own steps beside init's */
         INIT_READ_ONLY,   /* every mount gets the attributes in value */
         INIT_PLACE,       /* what is in the slot appears at path */
@@ -99,6 +100,7 @@ struct child_ground {
         unsigned plan_op;    /* of the namespaces, for the report */
         unsigned terminal_op;
         bool has_mounts;
+        bool has_network; /* they have one of their own, with a relay to the outside */
         bool has_scope; /* init and the command are in a domain of Landlock's that abstract sockets are not left from */
 };
 
@@ -139,6 +141,7 @@ struct child_plan {
         struct sock_fprog filter;
         uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
         const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
+        bool has_network;                  /* as child_ground.has_network */
 };
 
 enum {
@@ -148,6 +151,7 @@ enum {
                 2 * CHILD_STACK_SIZE + CHILD_STACK_PAGE, /* init's and the command's, to be aligned */
         CHILD_PASS_SIGNAL = 40,
         CHILD_TMP_SIZE = 256,
+        CHILD_NETWORK_STACK_SIZE = 8192,
 };
 
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
@@ -199,8 +203,10 @@ struct child_job {
         bool has_umasks; /* somebody in the job has changed his: set and used by the broker */
         bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
-        unsigned short terminal_size[4];        /* rows, columns, two that nobody uses */
-        int broker_sockets[2];                  /* from the command to init, where there are no namespaces */
+        unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
+        int network;                     /* socket to the relay, if the ground has a network */
+        char *network_stack;             /* of the thread that makes sockets there; owned by the parent */
+        int broker_sockets[2];           /* from the command to init, where there are no namespaces */
         struct child_broker_room *broker_rooms; /* one for each of its threads */
         int broker_count;
         int names_lock;   /* a futex, of the broker's threads: names are changed one after the other */
@@ -229,6 +235,11 @@ struct child_job {
         int failed_errno;
         bool has_status; /* the command ended and status is its wait status */
         int status;
+};
+
+/* What the relay is started with; no descriptor is below RELAY_FIRST_FREE. */
+struct child_relay {
+        int image, host, inside, settings, null;
 };
 
 /* A process that has a sandbox's mounts and filter ready and starts jobs in copies of them: see child_keeper_linux.c. */
@@ -283,6 +294,9 @@ long child_broker_take(struct child_job *job);
 long child_broker_start(struct child_job *job, long listener);
 /* Before the command is started: see child_connect_linux.c. */
 long child_broker_scope(void);
+/* Init's own network; and, for the parent, the entry of a process that becomes the relay. */
+long child_network_open(struct child_job *job);
+void child_network_run_relay(void *relay);
 long child_send_descriptor(long socket, long fd);
 /* Also for the parent: a message with so many descriptors, five at most; it is sent at once or not. */
 long child_send(long socket, const void *bytes, size_t size, const int *fds, size_t count);

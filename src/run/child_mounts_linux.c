@@ -318,6 +318,8 @@ long child_mounts_do(struct child_job *job, const struct init_step *step)
         switch (step->op) {
         case INIT_MAP_IDS:
                 return map_ids(step);
+        case INIT_NETWORK:
+                return child_network_open(job);
         case INIT_UNSHARE:
                 return RAW(SYS_unshare, step->value);
         case INIT_PRIVATE:

@@ -360,7 +360,8 @@ static void emit_socket(struct builder *builder)
         emit_load(builder, 0);
         local = emit_test(builder, BPF_JEQ, AF_UNIX);
         if (!asks)
-                jump_to_verdict(builder, local, true, ALLOW);
+                jump_to_verdict(builder, local, true,
+                                builder->options->network == NETWORK_LIST ? REFUSE : ALLOW);
         internet[0] = emit_test(builder, BPF_JEQ, AF_INET);
         internet[1] = emit_test(builder, BPF_JEQ, AF_INET6);
         emit_test_unless(builder, BPF_JEQ, AF_NETLINK, REFUSE);
@@ -378,7 +379,8 @@ static void emit_socket(struct builder *builder)
 /* Unix sockets only. Where sockets are refused, a datagram pair is too. */
 static void emit_socketpair(struct builder *builder)
 {
-        emit_unix_only(builder, builder->options->network == NETWORK_DENY || builder->options->asks_connects);
+        emit_unix_only(builder, !network_has_unix_sockets(builder->options->network) ||
+                                        builder->options->asks_connects);
 }
 
 /* 0 is the caller itself. What comes before it says of what: a thread, a group, or every process of a user. */
@@ -603,7 +605,7 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
         /* One that came as stdin is good for its peer. Landlock would judge TCP alone, and listen() without bind() not at all. */
-        if (options->network == NETWORK_DENY || options->network == NETWORK_LIST)
+        if (options->network == NETWORK_DENY)
                 verdicts[SYS_socket] = verdicts[SYS_connect] = verdicts[SYS_bind] = verdicts[SYS_listen] =
                         REFUSE;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)

@@ -87,11 +87,19 @@ static void lay_out(struct ground *ground, const abatis_host *host)
         part_command(ground, host);
 }
 
-void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker)
+static bool needs_scope(const struct child_plan *plan)
+{
+        return plan->broker && plan->broker->needs_scope;
+}
+
+void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_plan *plan)
 {
         begin(ground, namespace_flags(host), host_has_mounts(host));
-        ground->child.has_scope = broker && broker->needs_scope;
+        ground->child.has_scope = needs_scope(plan);
         lay_out(ground, host);
+        ground->child.has_network = plan->has_network;
+        if (plan->has_network)
+                init_step(ground, INIT_NETWORK, NULL, PLAN_NETWORK);
 }
 
 /* To copy the mounts takes longer than all else in the clone, which the parent waits for. */
@@ -115,17 +123,16 @@ uint64_t ground_namespaces_in_world(const abatis_host *host)
         return host_has_mounts(host) ? CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC : 0;
 }
 
-void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
-                             const struct child_broker *broker)
+void ground_lay_out_in_world(struct ground *ground, const abatis_host *host, const struct child_plan *plan)
 {
         begin(ground, ground_namespaces_in_world(host), host_has_mounts(host));
-        ground->child.has_scope = broker && broker->needs_scope;
+        ground->child.has_scope = needs_scope(plan);
         part_command(ground, host);
 }
 
-bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker)
+bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_plan *plan)
 {
         return (ground->child.namespaces | CLONE_NEWNS) == (namespace_flags(host) | CLONE_NEWNS) &&
                ground->child.has_mounts == host_has_mounts(host) &&
-               ground->child.has_scope == (broker && broker->needs_scope);
+               ground->child.has_scope == needs_scope(plan) && ground->child.has_network == plan->has_network;
 }

@@ -16,17 +16,16 @@ struct ground {
         char uid_map[48], gid_map[48];
 };
 
-/* `broker` is that of the plan, or NULL. The mounts are those of the moment of the clone. */
-void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_broker *broker);
+/* What the plan needs of it. The mounts are those of the moment of the clone. */
+void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_plan *plan);
 /* Where there is no plan yet: the mounts are copied beside its making, by init. */
 void ground_lay_out_early(struct ground *ground, const abatis_host *host);
 /* The two parts of one for a plan with mounts: what a keeper does once for all jobs of a sandbox, and what is
  * left for each of them. */
 void ground_lay_out_world(struct ground *ground, const abatis_host *host);
 uint64_t ground_namespaces_in_world(const abatis_host *host);
-void ground_lay_out_in_world(struct ground *ground, const abatis_host *host,
-                             const struct child_broker *broker);
+void ground_lay_out_in_world(struct ground *ground, const abatis_host *host, const struct child_plan *plan);
 /* Whether a plan that was made for `host` can stand on it. */
-bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_broker *broker);
+bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_plan *plan);
 
 #endif

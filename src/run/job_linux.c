@@ -239,6 +239,10 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.ground = &job->ground.child;
         job->child.command_stack = stacks + 2 * CHILD_STACK_SIZE;
         job->child.host_pidfd = host;
+        if (job->network) {
+                job->child.network = job->network->inside;
+                job->child.network_stack = job->network->stack;
+        }
         job->child.end_event = job->end_event < 0 ? 0 : job->end_event;
         memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));
         for (int i = 0; i < 3; i++)
@@ -321,6 +325,7 @@ void job_free(struct job *job)
         free(job->slots);
         free(job->child.broker_rooms);
         free(job->child.stamps);
+        network_free(job->network);
         free(job);
 }
 
@@ -364,8 +369,11 @@ void job_begin_ground(struct job *job)
         const abatis_host *known = resources ? resources->host : NULL;
         abatis_host host;
 
+        /* The relay must be there first, and needs the policy. */
+        if (known && resources->child.has_network)
+                return;
         if (known) {
-                ground_lay_out(&job->ground, known, resources->child.broker);
+                ground_lay_out(&job->ground, known, &resources->child);
         } else {
                 host_probe_quickly(&host);
                 ground_lay_out_early(&job->ground, &host);
@@ -464,17 +472,30 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
         return 0;
 }
 
+/* The sandbox's own network works before anybody is in it. */
+static int begin_with_relay(struct job *job, abatis_error *err)
+{
+        int r;
+
+        network_free(job->network);
+        job->network = NULL;
+        r = network_open(job->context.policy, &job->network, err);
+        if (!r)
+                r = clone_init(job, err);
+        return r ? r : network_await(job->network, err);
+}
+
 /* A plan that was made for less than the ground provides, a ground that could not be laid, or a domain or a cgroup that the
  * command has to be born in: moved there, it would take its children along only from then on. */
 int job_renew_ground(struct job *job, abatis_error *err)
 {
         const abatis_host *host = job->context.resources->host;
-        const struct child_broker *broker = job->context.resources->child.broker;
+        const struct child_plan *plan = &job->context.resources->child;
         int r = 0;
 
         if (job->is_ready || job->session)
                 return 0;
-        if (job->pidfd >= 0 && ground_fits(&job->ground, host, broker) && !job->meter.has_cgroup)
+        if (job->pidfd >= 0 && ground_fits(&job->ground, host, plan) && !job->meter.has_cgroup)
                 return 0;
         if (job->pidfd >= 0) {
                 job_kill_tree(job);
@@ -490,8 +511,8 @@ int job_renew_ground(struct job *job, abatis_error *err)
                         r = stdio_choose(&job->stdio, i, job->stdio.fds[i], err);
         if (r < 0)
                 return r;
-        ground_lay_out(&job->ground, host, broker);
-        return clone_init(job, err);
+        ground_lay_out(&job->ground, host, plan);
+        return plan->has_network ? begin_with_relay(job, err) : clone_init(job, err);
 }
 
 /* Somebody has killed what was prepared. Nothing of the command has run. */
@@ -565,6 +586,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = job_set_deadline(job, limits[LIMIT_TIMEOUT], err);
         if (!r)
                 r = job_watch_meter(job, err);
+        if (!r)
+                r = job_watch_network(job, err);
         if (!r && job->is_ready && keeper_launch(job) < 0)
                 r = begin_again(job, err);
         if (!r && job->session)

@@ -6,6 +6,7 @@
 
 #include "run/ground_linux.h"
 #include "run/meter_linux.h"
+#include "run/network_linux.h"
 #include "run/pipe_linux.h"
 #include "run/resources_linux.h"
 #include "run/stdio_linux.h"
@@ -25,9 +26,10 @@ struct job {
         struct stdio stdio;
         int epoll; /* -1 until there is something to wait for */
         int pidfd, timer;
-        int end_event;   /* readable when is_over; -1: that is found out when init can be reaped */
-        int init;        /* its PID, as long as it is not reaped */
-        int clone_errno; /* why there is none, where the kernel refused to make it */
+        int end_event;           /* readable when is_over; -1: that is found out when init can be reaped */
+        int init;                /* its PID, as long as it is not reaped */
+        int clone_errno;         /* why there is none, where the kernel refused to make it */
+        struct network *network; /* owned: the relay, if it has one */
         struct meter meter;
         struct terminal terminal;     /* if the command has one; stdout is then what it shows */
         bool is_typing_watched;       /* epoll waits for something to type, */
@@ -72,6 +74,9 @@ int job_watch_end(struct job *job, abatis_error *err);
 /* Makes what will be waited with. */
 int job_watch_ahead(struct job *job, bool has_deadline, abatis_error *err);
 int job_watch_meter(struct job *job, abatis_error *err);
+int job_watch_network(struct job *job, abatis_error *err);
+/* What the relay has told; at the end of the job also what it has left to tell. */
+void job_hear_network(struct job *job, bool is_over);
 int job_set_deadline(struct job *job, uint64_t milliseconds, abatis_error *err);
 void job_read_clock(struct timespec *now);
 void job_kill_tree(struct job *job);

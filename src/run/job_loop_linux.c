@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "plan/connection.h"
 #include "run/job_linux.h"
 #include "run/session_linux.h"
 #include "run/syscall_linux.h"
@@ -35,6 +36,7 @@ enum source {
         SOURCE_END,
         SOURCE_DEADLINE,
         SOURCE_METER,
+        SOURCE_NETWORK, /* the relay tells something */
 };
 
 /* ---- what is waited for --------------------------------------------------------------------------------- */
@@ -172,6 +174,13 @@ int job_watch_meter(struct job *job, abatis_error *err)
         int r = job->meter.is_timed ? open_watch(job, err) : 0;
 
         return r || !job->meter.is_timed ? r : watch(job, job->meter.timer, EPOLLIN, SOURCE_METER, err);
+}
+
+int job_watch_network(struct job *job, abatis_error *err)
+{
+        int r = job->network ? open_watch(job, err) : 0;
+
+        return r || !job->network ? r : watch(job, job->network->events, EPOLLIN, SOURCE_NETWORK, err);
 }
 
 /* Lets epoll wait for what typing waits for. */
@@ -383,6 +392,27 @@ static void meet_deadline(struct job *job)
                 job_kill_tree(job);
 }
 
+static void tell_connection(void *user, const struct relay_event *event)
+{
+        const struct job *job = user;
+        abatis_connection connection;
+
+        if (!job->options.on_connection)
+                return;
+        connection_describe(event, &connection);
+        job->options.on_connection(job->options.user, &connection);
+}
+
+void job_hear_network(struct job *job, bool is_over)
+{
+        const struct network_listener listener = { tell_connection, job };
+
+        if (job->network && is_over)
+                network_conclude(job->network, &listener);
+        else if (job->network)
+                network_hear(job->network, &listener);
+}
+
 static int handle_event(struct job *job, enum source source, abatis_error *err)
 {
         int r;
@@ -405,6 +435,11 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
         case SOURCE_METER:
                 if (!job->is_over && meter_look(&job->meter, &job->child, job->init, job->pidfd))
                         job_kill_tree(job);
+                return 0;
+        case SOURCE_NETWORK:
+                job_hear_network(job, false);
+                if (job->network->is_deaf)
+                        epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->network->events, NULL);
                 return 0;
         case SOURCE_END:
                 epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->end_event, NULL);

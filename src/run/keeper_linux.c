@@ -208,7 +208,7 @@ static struct job *draft(struct keeper *keeper)
                 job_drop(job);
                 return NULL;
         }
-        ground_lay_out_in_world(&job->ground, resources->host, resources->child.broker);
+        ground_lay_out_in_world(&job->ground, resources->host, &resources->child);
         job->is_ready = true;
         job->child.ground = &job->ground.child;
         job->child.plan = &keeper->job_plan;
@@ -537,7 +537,8 @@ void resources_prepare(struct resources *resources, const struct plan *plan, con
 {
         struct keeper *keeper;
 
-        if (!steps_can_be_parted(plan, policy, resources->host))
+        /* A relay is of one job, and so is the network that it leads out of. */
+        if (resources->child.has_network || !steps_can_be_parted(plan, policy, resources->host))
                 return;
         keeper = calloc(1, sizeof(*keeper));
         if (!keeper)

@@ -16,6 +16,7 @@ struct opener {
         const char *root;         /* "" or, with a new root, its place on the stage */
         enum plan_op plan_op;     /* of the step being translated */
         bool has_shm, has_queues; /* the host has a directory for them */
+        bool has_hosts;           /* it has the file */
         uint64_t noexec;          /* the attribute, where nothing but what is listed is code; else 0 */
         unsigned tmp_slot, shm_slot, proc_slot, node_slot,
                 tree_slot; /* tree_slot: of the next tree to put back */

@@ -14,7 +14,10 @@
 void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,
                                struct filter_options *out)
 {
-        *out = (struct filter_options){ .network = policy->network,
+        /* A list that is left out, since it cannot be enforced, leaves no network. */
+        bool has_no_list = policy->network == NETWORK_LIST && !plan_has(plan, PLAN_NETWORK);
+
+        *out = (struct filter_options){ .network = has_no_list ? NETWORK_DENY : policy->network,
                                         .has_memory_files = !policy->commands.count,
                                         .counts_memory = plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
                                         .is_among_others = plan_has(plan, PLAN_SWEEP),
@@ -53,6 +56,7 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                 return r;
         }
         resources->child.keeps_masks = plan_has(plan, PLAN_HIDE) || plan_has(plan, PLAN_PROTECT);
+        resources->child.has_network = plan_has(plan, PLAN_NETWORK);
         resources->child.root_length = resources->steps.root_length;
         resources->child.init_steps = resources->steps.init;
         resources->child.init_count = resources->steps.init_count;

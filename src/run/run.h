@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "plan/plan.h"
+#include "plan/relay.h"
 
 /* A few system calls: enough to compile a plan on the launch path. */
 void host_probe_quickly(abatis_host *host);
@@ -49,6 +50,7 @@ struct job_outcome {
         struct text output[2];             /* stdout, stderr */
         uint64_t totals[2];                /* how many bytes each was, kept or not */
         bool are_cut[2];                   /* which of them is not whole */
+        struct connections connections;    /* of a network mode that is a list */
         char digests[2][SHA256_TEXT_SIZE]; /* empty: it did not pass through us, or nobody wanted them */
 };
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "run/porter_image.h"
+#include "run/images.h"
 #include "run/porter_linux.h"
 #include "run/syscall_linux.h"
 

@@ -232,6 +232,8 @@ void opener_fill_stage(struct opener *opener)
         /* What masks are made of. */
         make_staged(opener, INIT_MAKE_DIR, "d", 0);
         make_staged(opener, INIT_MAKE_FILE, "f", 0);
+        if (plan_has(opener->plan, PLAN_HOSTS))
+                make_staged(opener, INIT_MAKE_FILE, "hosts", 0444);
         make_device_points(opener);
         make_copies(opener);
         for (size_t i = 0; i < opener->plan->step_count; i++) {

@@ -20,20 +20,27 @@
 
 static const char *const names[] = { "stdin", "stdout", "stderr" };
 
+static bool has_peer(int fd)
+{
+        struct sockaddr_storage peer;
+        socklen_t size = sizeof(peer);
+
+        return getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
+}
+
 /* A connected stream leads where its other end is; anything else can be aimed at whom the command likes: one that has no other end
  * yet also by sending (MSG_FASTOPEN). */
 static bool is_far_reaching(int fd, bool *is_unix)
 {
-        struct sockaddr_storage peer;
         int domain = 0, type = 0;
-        socklen_t size = sizeof(domain), peer_size = sizeof(peer);
+        socklen_t size = sizeof(domain);
 
         *is_unix = true; /* as far as we know */
         if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
             getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
                 return true;
         *is_unix = domain == AF_UNIX;
-        if (domain != AF_UNIX && getpeername(fd, (struct sockaddr *)&peer, &peer_size) < 0)
+        if (domain != AF_UNIX && !has_peer(fd))
                 return true;
         return type != SOCK_STREAM && !(domain == AF_UNIX && type == SOCK_SEQPACKET);
 }
@@ -89,7 +96,8 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
 
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
-        stdio->is_far_reaching[index] = stdio->is_unix[index] = stdio->is_nameless[index] = false;
+        stdio->is_far_reaching[index] = stdio->is_unix[index] = stdio->is_aimable[index] =
+                stdio->is_nameless[index] = false;
         if (given >= 0 && fstat(given, &status) < 0) {
                 if (errno != EBADF)
                         return error_os(err, errno, "cannot examine %s", names[index]);
@@ -117,6 +125,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                         names[index]);
         } else if (S_ISSOCK(status.st_mode)) {
                 stdio->is_far_reaching[index] = is_far_reaching(given, &stdio->is_unix[index]);
+                stdio->is_aimable[index] = !stdio->is_unix[index] || !has_peer(given);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
                 r = find_path(given, flags, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode)) {
@@ -154,7 +163,11 @@ int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_conn
         for (int i = 0; i < 3; i++) {
                 int r = 0;
 
-                if (stdio->is_far_reaching[i] && policy->network != NETWORK_ALLOW)
+                /* With a list connect() is not refused. */
+                bool is_too_far = stdio->is_far_reaching[i] ||
+                                  (stdio->is_aimable[i] && policy->network == NETWORK_LIST);
+
+                if (is_too_far && policy->network != NETWORK_ALLOW)
                         r = error_set(
                                 err, ABATIS_E_INVALID,
                                 "%s is a socket that reaches further than --net %s allows; give the command a pipe",

@@ -14,8 +14,9 @@ struct stdio {
         char *paths[3];          /* owned: of a file that was opened for reading only, or NULL */
         bool is_far_reaching[3]; /* a socket that can be aimed at anybody */
         bool is_unix[3];         /* which of these are unix sockets */
-        bool is_nameless[3];     /* a file without a path: deleted, or one that never had any */
-        dev_t devices[3];        /* that nameless files lie on */
+        bool is_aimable[3];  /* which are sockets that can be connected to somebody, or to somebody else */
+        bool is_nameless[3]; /* a file without a path: deleted, or one that never had any */
+        dev_t devices[3];    /* that nameless files lie on */
 };
 
 #define STDIO_INIT                     \

@@ -307,6 +307,14 @@ static void expose(struct opener *opener, const struct step *step)
                         ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV;
 }
 
+static void place_shm(struct opener *opener)
+{
+        if (*opener->root || opener->has_shm)
+                place_private(opener, "/dev/shm", opener->shm_slot);
+        if (opener->part != STEPS_JOB && shows_host_queues(opener))
+                opener_init(opener, INIT_COVER, "/dev/mqueue")->target = "d";
+}
+
 /* One step of the plan after the world became read-only. */
 static void translate(struct opener *opener, const struct step *step)
 {
@@ -319,6 +327,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_MAP_IDS:
         case PLAN_STAGE:
         case PLAN_PRIVATE_IPC:
+        case PLAN_NETWORK:
         case PLAN_SESSION:
         case PLAN_PRIVILEGES:
         case PLAN_READ_ONLY_WORLD:
@@ -353,10 +362,7 @@ static void translate(struct opener *opener, const struct step *step)
                 mount_terminals(opener);
                 return;
         case PLAN_PRIVATE_SHM:
-                if (*opener->root || opener->has_shm)
-                        place_private(opener, "/dev/shm", opener->shm_slot);
-                if (opener->part != STEPS_JOB && shows_host_queues(opener))
-                        opener_init(opener, INIT_COVER, "/dev/mqueue")->target = "d";
+                place_shm(opener);
                 return;
         case PLAN_PRIVATE_TMP:
                 place_tmp(opener);
@@ -374,6 +380,10 @@ static void translate(struct opener *opener, const struct step *step)
                 child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
                 child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
                 child->is_kept = true;
+                return;
+        case PLAN_HOSTS:
+                if (opener->has_hosts)
+                        opener_init(opener, INIT_COVER, "/etc/hosts")->target = "hosts";
                 return;
         case PLAN_ENTER_ROOT:
                 opener_init(opener, INIT_PIVOT, opener->root);
@@ -453,6 +463,7 @@ static int make_steps(struct opener *opener, abatis_error *err)
                         return r;
                 opener->has_shm = !strcmp(stage, "/dev/shm"); /* it would be the first choice */
                 opener->has_queues = opener_kind_of("/dev/mqueue") == PATH_DIRECTORY;
+                opener->has_hosts = opener_kind_of("/etc/hosts") == PATH_FILE;
                 if (plan_has(opener->plan, PLAN_NEW_ROOT) && opener->part != STEPS_JOB)
                         opener->root = opener_keep(opener, stage, "/root");
                 opener->noexec = plan_has(opener->plan, PLAN_NOEXEC) ? ATTR_NOEXEC : 0;

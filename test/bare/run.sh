@@ -518,6 +518,21 @@ def write(n): open("f%d" % n, "wb").write(bytes(4 << 20)); time.sleep(0.1)
                 "${daemons}daemons(9, write); time.sleep(20)" "${daemons}daemons(2, write); time.sleep(0.5)"
 }
 
+# A list of hosts is refused; whoever runs without it all the same has no network.
+test_list() {
+        local name=a_list_that_is_left_out_leaves_no_network$AS make='import socket; socket.socket(); print("made")'
+        refused_by_name "a_list_of_hosts_is_refused_by_name$AS" network.mode --connect example.org:443
+        wants "$name" || return
+        fresh
+        if ! bare "$T/bin/abatis" run --no-audit --net allow -- python3 -c "$make"; then
+                not_ok "$name" "the control failed: ${TEXT:0:200}"
+        elif bare "$T/bin/abatis" run --no-audit --best-effort --connect example.org:443 -- python3 -c "$make" || [[ $TEXT == *made* ]]; then
+                not_ok "$name" "${TEXT:0:200}"
+        else
+                ok "$name"
+        fi
+}
+
 # Where somebody could hide, or use memory that is nobody's, a limit is not held.
 test_uncountable() {
         ((EUID)) && return
@@ -556,6 +571,7 @@ run_all() { # UID NAME
         test_tricks
         test_processes
         test_limits
+        test_list
         test_uncountable
         test_terminals
         test_mappings

@@ -33,8 +33,7 @@ static int compile_with(const abatis_host *host, const char *preset, const char 
 static void what_this_version_cannot_do_is_refused_by_name(void **state)
 {
         static const char *const cases[][2] = {
-                { "network.mode", "list" },
-                { "network.connect", "example.org:443" },
+                { "network.connect", "example.org:443" }, /* without a list */
                 { "network.bind", "8080" },
                 { "network.unix", "/run/x" },
         };
@@ -47,6 +46,40 @@ static void what_this_version_cannot_do_is_refused_by_name(void **state)
                 if (strncmp(check_text, key, strlen(key)) != 0)
                         fail_msg("'%s' does not start with '%s'", check_text, key);
         }
+}
+
+static int compile_list(const abatis_host *host, const char *first, const char *second)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = NULL;
+        abatis_error err = { .message = "" };
+        int r;
+
+        set(policy, "network.mode", "list");
+        set(policy, "network.connect", first);
+        set(policy, "network.connect", second);
+        r = backend_compile(policy, host, false, &plan, &err);
+        snprintf(check_text, sizeof(check_text), "%s", err.message);
+        assert_true(r || plan_has(plan, PLAN_NETWORK));
+        plan_free(plan);
+        abatis_policy_free(policy);
+        return r;
+}
+
+static void a_list_needs_a_network_of_its_own_and_few_ports(void **state)
+{
+        abatis_host host = able;
+
+        (void)state;
+        assert_int_equal(compile_list(&host, "example.org:443", "*.example.org:8000-8062"), 0);
+        assert_int_equal(compile_list(&host, "example.org:443", "example.org:443,8000-8063"),
+                         ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, "network.connect example.org:443,8000-8063"));
+        assert_int_equal(compile_list(&host, "example.org:443", "example.org:443/udp"),
+                         ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, "network.connect example.org:443/udp"));
+        host.namespaces = NAMESPACES_NONE;
+        assert_int_equal(compile_list(&host, "example.org:443", "example.org:80"), ABATIS_E_UNENFORCEABLE);
 }
 
 static void a_limit_of_a_tree_is_refused_where_nothing_holds_it(void **state)
@@ -285,6 +318,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
+                POLICY_TEST(a_list_needs_a_network_of_its_own_and_few_ports),
                 POLICY_TEST(a_limit_of_a_tree_is_refused_where_nothing_holds_it),
                 POLICY_TEST(without_namespaces_a_tree_is_counted_unless_somebody_could_hide),
                 POLICY_TEST(a_pattern_is_held_by_asking),

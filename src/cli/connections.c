@@ -1,0 +1,87 @@
+/* connections.c: what abatis run says about the network: each verdict, if asked for, and once of each that is refused what would
+ * allow it. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { HINTS_MAX = 16, TARGET_SIZE = 320 };
+
+/* "example.org:443", or an address in its place; without a port, "example.org". */
+static void write_target(const abatis_connection *connection, char out[TARGET_SIZE])
+{
+        const char *host = *connection->name ? connection->name : connection->address;
+        bool is_v6 = strchr(host, ':');
+
+        if (connection->port)
+                snprintf(out, TARGET_SIZE, "%s%s%s:%u%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+                         connection->port, strcmp(connection->transport, "udp") ? "" : "/udp");
+        else
+                snprintf(out, TARGET_SIZE, "%s", host);
+}
+
+/* A command that tries again and again is told once. */
+static bool is_new(struct connection_log *log, const char *target)
+{
+        char **hints;
+
+        for (size_t i = 0; i < log->count; i++)
+                if (!strcmp(log->hints[i], target))
+                        return false;
+        hints = log->count < HINTS_MAX ? realloc(log->hints, (log->count + 1) * sizeof(*hints)) : NULL;
+        if (!hints)
+                return false;
+        log->hints = hints;
+        hints[log->count] = strdup(target);
+        log->count += hints[log->count] != NULL;
+        return true;
+}
+
+static void hint(struct connection_log *log, const abatis_connection *connection, const char *target)
+{
+        char line[1024];
+
+        /* What an entry allows and is refused all the same no flag would allow. */
+        if (!is_new(log, target))
+                return;
+        if (*connection->rule)
+                snprintf(line, sizeof(line), "abatis: refused a connection to %s: %s", target,
+                         connection->problem);
+        else
+                snprintf(line, sizeof(line), "abatis: refused %s; to allow it: --connect %s%s", target,
+                         target, connection->port ? "" : ":PORT");
+        make_printable(line);
+        fprintf(stderr, "%s\n", line);
+}
+
+static void print(const abatis_connection *connection, const char *target)
+{
+        char line[1024];
+        int length = snprintf(line, sizeof(line), "net %-7s %s", connection->verdict, target);
+
+        if (*connection->name && *connection->address)
+                length +=
+                        snprintf(line + length, sizeof(line) - (size_t)length, " at %s", connection->address);
+        if (!strcmp(connection->verdict, "closed"))
+                length += snprintf(line + length, sizeof(line) - (size_t)length, ", %llu bytes out, %llu in",
+                                   (unsigned long long)connection->sent,
+                                   (unsigned long long)connection->received);
+        if (*connection->problem)
+                snprintf(line + length, sizeof(line) - (size_t)length, ": %s", connection->problem);
+        make_printable(line);
+        fprintf(stderr, "%s\n", line);
+}
+
+void connections_hear(void *user, const abatis_connection *connection)
+{
+        struct connection_log *log = user;
+        char target[TARGET_SIZE];
+
+        write_target(connection, target);
+        if (log->is_watched)
+                print(connection, target);
+        else if (!strcmp(connection->verdict, "refused"))
+                hint(log, connection, target);
+}

@@ -1,0 +1,276 @@
+/* network_linux.c: starts the relay of a job with its settings, and ends it. */
+#define _GNU_SOURCE
+#include "run/network_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "run/child_linux.h"
+#include "run/images.h"
+#include "run/syscall_linux.h"
+
+enum {
+        PATIENCE_MS = 5000,
+        LAST_WORDS_MS = 1000,
+        SEEN_MAX = 4096,
+        STREAMS_MAX = 4096,
+        MEMORY_EXEC = 0x10 /* MFD_EXEC, Linux 6.3 */
+};
+
+static int lift(int fd)
+{
+        int lifted;
+
+        if (fd < 0 || fd >= RELAY_FIRST_FREE)
+                return fd;
+        lifted = fcntl(fd, F_DUPFD_CLOEXEC, RELAY_FIRST_FREE);
+        close(fd);
+        return lifted;
+}
+
+static int write_whole(int fd, const void *bytes, size_t size)
+{
+        for (size_t done = 0; done < size;) {
+                ssize_t written = write(fd, (const char *)bytes + done, size - done);
+
+                if (written < 0 && errno != EINTR)
+                        return -1;
+                done += written > 0 ? (size_t)written : 0;
+        }
+        return 0;
+}
+
+/* A kernel that does not know the word makes all such files executable. */
+static int make_image(abatis_error *err)
+{
+        OWN_FD int fd = memfd_create("abatis relay", MFD_CLOEXEC | MEMORY_EXEC);
+
+        if (fd < 0 && errno == EINVAL)
+                fd = memfd_create("abatis relay", MFD_CLOEXEC);
+        if (fd < 0 && errno == EACCES)
+                return error_set(err, ABATIS_E_UNENFORCEABLE,
+                                 "network.connect needs a program in memory, which the sysctl "
+                                 "vm.memfd_noexec forbids");
+        fd = lift(fd);
+        if (fd < 0 || write_whole(fd, relay_image, relay_image_size) < 0)
+                return error_os(err, errno, "cannot keep the relay in memory");
+        return take_fd(&fd);
+}
+
+static int make_settings(const abatis_policy *policy, abatis_error *err)
+{
+        OWN_FD int fd = lift(memfd_create("abatis relay's settings", MFD_CLOEXEC));
+        struct relay_settings settings = { .entry_count = (uint32_t)policy->connect.count,
+                                           .checks_names = true,
+                                           .most_streams = STREAMS_MAX };
+        int r;
+
+        for (size_t i = 0; i < policy->connect.count; i++)
+                settings.entries_size += (uint32_t)strlen(policy->connect.items[i]) + 1;
+        r = fd < 0 ? -1 : write_whole(fd, &settings, sizeof(settings));
+        for (size_t i = 0; i < policy->connect.count && !r; i++)
+                r = write_whole(fd, policy->connect.items[i], strlen(policy->connect.items[i]) + 1);
+        return r < 0 ? error_os(err, errno, "cannot write the relay's settings") : take_fd(&fd);
+}
+
+static int make_pair(int out[2], abatis_error *err)
+{
+        int pair[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return error_os(err, errno, "cannot connect the relay");
+        out[0] = lift(pair[0]);
+        out[1] = lift(pair[1]);
+        return out[0] < 0 || out[1] < 0 ? error_os(err, errno, "cannot connect the relay") : 0;
+}
+
+/* As of init: the host program's own handling of its children never sees this one. */
+static int start(struct child_relay *relay, int *pidfd, abatis_error *err)
+{
+        OWN_FREE char *stack = aligned_alloc(16, CHILD_STACK_SIZE);
+        struct clone3_arguments arguments = {
+                .flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE3_CLEAR_SIGHAND,
+                .pidfd = (uintptr_t)pidfd,
+                .stack = (uintptr_t)stack,
+                .stack_size = CHILD_STACK_SIZE,
+        };
+        const uint64_t all = ~0ull;
+        uint64_t before;
+        long pid;
+
+        if (!stack)
+                return error_memory(err);
+        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+        pid = raw_clone(&arguments, child_network_run_relay, relay);
+        RAW(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+        if (pid < 0)
+                return error_os(err, (int)-pid, "cannot start the relay");
+        *pidfd = lift(*pidfd);
+        return 0;
+}
+
+static int open_parts(const abatis_policy *policy, struct network *network, abatis_error *err)
+{
+        int events[2] = { -1, -1 }, inside[2] = { -1, -1 };
+        OWN_FD int image = make_image(err);
+        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, err);
+        OWN_FD int null = settings < 0 ? -1 : lift(open("/dev/null", O_RDWR | O_CLOEXEC));
+        int r = image < 0 ? image : settings < 0 ? settings : 0;
+
+        if (!r && null < 0)
+                r = error_os(err, errno, "cannot open /dev/null");
+        if (!r)
+                r = make_pair(events, err);
+        if (!r)
+                r = make_pair(inside, err);
+        OWN_FD int relay_host = events[1];
+        OWN_FD int relay_inside = inside[0];
+
+        network->events = events[0];
+        network->inside = inside[1];
+        if (r < 0)
+                return r;
+        struct child_relay relay = {
+                .image = image, .host = relay_host, .inside = relay_inside, .settings = settings, .null = null
+        };
+
+        return start(&relay, &network->pidfd, err);
+}
+
+int network_open(const abatis_policy *policy, struct network **out, abatis_error *err)
+{
+        struct network *network = calloc(1, sizeof(*network));
+        int r;
+
+        if (!network)
+                return error_memory(err);
+        network->events = network->inside = network->pidfd = -1;
+        network->stack = aligned_alloc(16, CHILD_NETWORK_STACK_SIZE);
+        r = network->stack ? open_parts(policy, network, err) : error_memory(err);
+        if (r < 0) {
+                network_free(network);
+                return r;
+        }
+        *out = network;
+        return 0;
+}
+
+int network_await(struct network *network, abatis_error *err)
+{
+        struct pollfd wait = { network->events, POLLIN, 0 };
+        struct relay_event event;
+        ssize_t got;
+        int r;
+
+        /* Init has it. Ours would keep the relay from noticing that init is gone. */
+        close(network->inside);
+        network->inside = -1;
+        do
+                r = poll(&wait, 1, PATIENCE_MS);
+        while (r < 0 && errno == EINTR);
+        got = r > 0 ? recv(network->events, &event, sizeof(event), MSG_DONTWAIT) : -1;
+        if (got != sizeof(event))
+                return error_set(err, ABATIS_E_SYSTEM, "the relay does not answer");
+        if (event.kind != RELAY_READY)
+                return error_set(err, ABATIS_E_SYSTEM, "the relay cannot work: %s", event.problem);
+        return 0;
+}
+
+static struct relay_event *find_stream(struct connections *seen, uint64_t stream)
+{
+        for (size_t i = seen->count; i-- && stream;)
+                if (seen->items[i].stream == stream)
+                        return &seen->items[i];
+        return NULL;
+}
+
+/* One that was opened and then closed is one. */
+static void keep(struct connections *seen, const struct relay_event *event)
+{
+        struct relay_event *known = find_stream(seen, event->stream), *items;
+
+        if (known) {
+                *known = *event;
+                return;
+        }
+        items = seen->count < SEEN_MAX ? realloc(seen->items, (seen->count + 1) * sizeof(*items)) : NULL;
+        if (!items) {
+                seen->omitted += event->kind != RELAY_CLOSED;
+                return;
+        }
+        seen->items = items;
+        items[seen->count++] = *event;
+}
+
+/* False when there will be no more. */
+static bool take_event(struct network *network, const struct network_listener *listener)
+{
+        struct relay_event event;
+        ssize_t got = recv(network->events, &event, sizeof(event), MSG_DONTWAIT);
+
+        if (got != sizeof(event))
+                return got < 0 && (errno == EAGAIN || errno == EINTR);
+        event.name[sizeof(event.name) - 1] = event.rule[sizeof(event.rule) - 1] =
+                event.problem[sizeof(event.problem) - 1] = '\0';
+        keep(&network->seen, &event);
+        if (listener->hear)
+                listener->hear(listener->user, &event);
+        return true;
+}
+
+static bool is_readable(const struct network *network, int patience)
+{
+        struct pollfd wait = { network->events, POLLIN, 0 };
+
+        return poll(&wait, 1, patience) > 0;
+}
+
+void network_hear(struct network *network, const struct network_listener *listener)
+{
+        while (is_readable(network, 0))
+                if (!take_event(network, listener)) {
+                        network->is_deaf = true;
+                        return;
+                }
+}
+
+void network_conclude(struct network *network, const struct network_listener *listener)
+{
+        if (network->is_deaf || send(network->events, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                return;
+        while (is_readable(network, LAST_WORDS_MS) && take_event(network, listener))
+                ;
+        network->is_deaf = true;
+}
+
+void network_free(struct network *network)
+{
+        siginfo_t info;
+
+        if (!network)
+                return;
+        if (network->events >= 0)
+                close(network->events);
+        if (network->inside >= 0)
+                close(network->inside);
+        if (network->pidfd >= 0) {
+                syscall(SYS_pidfd_send_signal, network->pidfd, SIGKILL, NULL, 0);
+                while (waitid(P_PIDFD, (id_t)network->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+                        ;
+                close(network->pidfd);
+        }
+        free(network->seen.items);
+        free(network->stack);
+        free(network);
+}

@@ -1,0 +1,34 @@
+/* network_linux.h: the relay of one job: a process outside the sandbox that connects for it. */
+#ifndef RUN_NETWORK_LINUX_H
+#define RUN_NETWORK_LINUX_H
+
+#include "plan/relay.h"
+#include "policy/policy.h"
+
+struct network {
+        int events;  /* socket: struct relay_event */
+        int inside;  /* init's end of the socket to the relay, or -1 when it has it */
+        int pidfd;   /* of the relay */
+        char *stack; /* owned: of init's thread */
+        struct connections seen;
+        bool is_deaf; /* nothing more will be told */
+};
+
+/* Who is told of each event as it comes. */
+struct network_listener {
+        void (*hear)(void *user, const struct relay_event *event);
+        void *user;
+};
+
+/* Starts the relay, which waits for the sandbox's network. */
+int network_open(const abatis_policy *policy, struct network **out, abatis_error *err);
+/* Until it is ready; init must be running. */
+int network_await(struct network *network, abatis_error *err);
+/* Takes what the relay has told meanwhile. */
+void network_hear(struct network *network, const struct network_listener *listener);
+/* The job is over: takes all that is left to be told, and the relay ends. */
+void network_conclude(struct network *network, const struct network_listener *listener);
+/* Ends it. The stack is freed: init must be gone. */
+void network_free(struct network *network);
+
+#endif
