@@ -1,14 +1,14 @@
 #!/bin/sh
 # setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
 #
-#   script/setup.sh [build|demo|test|browser|bench|peers|lint]...        (default: build)
+#   script/setup.sh [build|demo|test|browser|net|bench|peers|lint]...        (default: build)
 #
 # Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
 # What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
 # printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
 set -eu
 
-usage="usage: script/setup.sh [build|demo|test|browser|bench|peers|lint]..."
+usage="usage: script/setup.sh [build|demo|test|browser|net|bench|peers|lint]..."
 
 say() {
         printf 'setup: %s\n' "$*" >&2
@@ -59,6 +59,27 @@ procps           command    ps
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
 needs_browser="
 chromium-headless-shell command chromium-headless-shell
+"
+# The clients of test/net, which are tried if they are there. Some two hundred megabytes, most of them Java's and Go's.
+needs_net="
+util-linux       command    setpriv
+openssl          command    openssl
+curl             command    curl
+wget             command    wget
+git              command    git
+npm              command    npm
+nodejs           command    node
+python3-pip      file       /usr/bin/pip3
+python3-requests python     requests
+default-jdk-headless command javac
+golang-go        command    go
+musl-tools       command    musl-gcc
+busybox-static   command    busybox
+bind9-dnsutils   command    dig
+netcat-openbsd   command    nc
+socat            command    socat
+perl             command    perl
+ruby             command    ruby
 "
 needs_bench="
 bubblewrap       command    bwrap
@@ -179,6 +200,7 @@ for name in "${@:-build}"; do
         demo) needs="$needs$needs_build$needs_demo" ;;
         test) needs="$needs$needs_build$needs_test" ;;
         browser) needs="$needs$needs_browser" ;;
+        net) needs="$needs$needs_build$needs_net" ;;
         bench) needs="$needs$needs_build$needs_test$needs_bench" ;;
         peers)
                 needs="$needs$needs_build$needs_test$needs_bench$needs_peers"

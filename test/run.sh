@@ -7,7 +7,7 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD ABATIS="$BUILD/abatis"
 
-suites=${*:-structure unit schema fuzz toml golden install cli property escape bare broker connect older prepared faults tree}
+suites=${*:-structure unit schema fuzz toml golden install cli property escape bare broker connect net older prepared faults tree}
 log=$(mktemp "${TMPDIR:-/var/tmp}/abatis-test.XXXXXX")
 trap 'rm -f "$log"' EXIT
 passed=0 failed=0 skipped=0

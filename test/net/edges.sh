@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# edges.sh: what run.sh tries beside whole clients: the edges of connections, what is told of them, and what is left behind.
+# Sourced by run.sh.
+EDGES_ALLOWED=("open.example:7,443,8443")
+
+edge() { # NAME COMMAND...: the command must succeed
+        local name=$1$AS
+        shift
+        wants "$name" || return 0
+        fresh
+        if "$@"; then ok "$name"; else not_ok "$name" "${TEXT:0:300}"; fi
+}
+inside_edge() { inside "${EDGES_ALLOWED[@]}" -- "$LAB/bin/edges.py" "$1"; }
+
+# The socket at 0 must be of no use to reach somebody else: the run is refused, with a word for it. One that has its peer is taken.
+stdin_is_refused() { # KIND
+        as_user python3 -c 'import socket, subprocess, sys
+kind, command = sys.argv[1], sys.argv[2:]
+sock = socket.socket(socket.AF_UNIX) if kind == "alone" else socket.socketpair()[0]
+sys.exit(subprocess.run(command, stdin=sock.fileno()).returncode)' "$1" "$INSIDE" "${EDGES_ALLOWED[@]}" -- true
+        local code=$?
+        if [[ $1 == alone ]]; then [[ $code == 125 && $TEXT == *'give the command a pipe'* ]]; else ((!code)); fi
+}
+hint_is_given_once() {
+        inside "${EDGES_ALLOWED[@]}" -- sh -c 'for i in 1 2 3; do getent hosts closed.example; done; exit 0' &&
+                [[ $(grep -c -e '--connect closed.example:PORT' <<<"$TEXT") == 1 ]]
+}
+port_is_hinted() {
+        inside "${EDGES_ALLOWED[@]}" -- bash -c 'exec 3<>/dev/tcp/open.example/25; exit 0' && [[ $TEXT == *'--connect open.example:25'* ]]
+}
+result_tells() {
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- bash -c \
+                'exec 3<>/dev/tcp/open.example/7; echo hello >&3; head -n 1 <&3; getent hosts closed.example' &&
+                false
+        python3 -c 'import json, sys
+seen = json.loads(sys.argv[1])["connections"]
+whole = [c for c in seen if c["verdict"] == "closed"]
+assert len(whole) == 1 and whole[0]["name"] == "open.example" and whole[0]["port"] == 7 and whole[0]["sent"] == 6, seen
+assert whole[0]["rule"] == "open.example:7" and whole[0]["received"] >= 6, seen
+assert [c["name"] for c in seen if c["verdict"] == "refused"] == ["closed.example"], seen' "$(grep '^{' <<<"$TEXT")"
+}
+relay_is_gone() { # after a run that ends by itself, and one that is killed
+        inside "${EDGES_ALLOWED[@]}" -- true || return 1
+        as_user timeout -s KILL 1 "$ABATIS" run --no-audit --connect open.example:7 -- sleep 60
+        for _ in {1..50}; do
+                pgrep -x 'abatis relay' >/dev/null || return 0
+                sleep 0.1
+        done
+        TEXT=$(pgrep -a -x 'abatis relay')
+        return 1
+}
+
+test_edges() {
+        local name
+        for name in urgent half_hello both_ways many own_loopback refused_hello; do
+                edge "edge_$name" inside_edge "$name"
+        done
+        edge edge_a_socket_without_a_peer_is_no_stdin stdin_is_refused alone
+        edge edge_a_socket_with_its_peer_is_stdin stdin_is_refused pair
+        # What only abatis tells.
+        [[ -z ${PROTOTYPE:-} ]] || return 0
+        edge edge_what_would_allow_a_name_is_said_once hint_is_given_once
+        edge edge_what_would_allow_a_port_is_said port_is_hinted
+        edge edge_the_result_has_the_connections result_tells
+        edge edge_no_relay_is_left_behind relay_is_gone
+}
