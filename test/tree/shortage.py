@@ -91,7 +91,7 @@ def test_memory(identity):
     if lib.wanted(name):
         answers = [(size, judge(limited(identity, f"--as={size * 1024}:{size * 1024}"),
                                 ["Cannot allocate memory", "Out of memory", "out of memory"]))
-                   for size in range(1280, 4096, 64)]
+                   for size in range(1408, 4096, 64)]
         wrong = [f"{size} KiB: {answer}" for size, answer in answers if not isinstance(answer, bool)]
         if not wrong and not answers[-1][1]:
             wrong = ["4 MiB are too little"]
