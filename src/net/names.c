@@ -33,15 +33,6 @@ int names_new(struct names **out)
         return 0;
 }
 
-void names_free(struct names *names)
-{
-        if (!names)
-                return;
-        for (size_t i = 0; i < names->count; i++)
-                free(names->list[i]);
-        free(names);
-}
-
 static size_t hash(const char *text)
 {
         uint32_t value = 2166136261u;

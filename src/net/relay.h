@@ -13,7 +13,7 @@ struct streams;
 struct relay {
         struct loop loop;
         struct relay_settings settings;
-        struct allow *allow; /* owned, as what follows */
+        struct allow *allow; /* owned, as what follows: until the process ends */
         struct names *names;
         struct resolver *resolver;
         struct streams *streams;
@@ -40,7 +40,6 @@ struct name {
         bool has_doors;
 };
 int names_new(struct names **out);
-void names_free(struct names *names);
 /* Finds it or makes it. NULL if there are too many. */
 struct name *names_give(struct names *names, const char *text);
 /* Whom an address stands for, or NULL. */
@@ -58,7 +57,6 @@ int doors_open_for_addresses(struct relay *relay, const struct strings *entries)
 
 /* streams.c: what came in at a door, until it ends. */
 int streams_new(struct relay *relay, struct streams **out);
-void streams_free(struct streams *streams);
 /* Ends them all. */
 void streams_end(struct relay *relay);
 /* Takes the descriptor. */

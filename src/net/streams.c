@@ -66,11 +66,6 @@ int streams_new(struct relay *relay, struct streams **out)
         return *out ? 0 : -ENOMEM;
 }
 
-void streams_free(struct streams *streams)
-{
-        free(streams);
-}
-
 /* ---- the end -------------------------------------------------------------------------------------------- */
 
 static void tell(const struct stream *stream, enum relay_event_kind kind, const char *problem)
