@@ -6,31 +6,55 @@ cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD ABATIS="$BUILD/abatis"
+AT_ONCE=${AT_ONCE:-2}
 
 suites=${*:-structure unit schema fuzz toml golden install cli property escape bare broker connect net older prepared faults tree}
-log=$(mktemp "${TMPDIR:-/var/tmp}/abatis-test.XXXXXX")
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d "${TMPDIR:-/var/tmp}/abatis-test.XXXXXX")
+trap 'rm -rf "$logs"' EXIT
 passed=0 failed=0 skipped=0
 
-for suite in $suites; do
-        echo "== $suite"
-        SECONDS=0
-        "test/$suite/run.sh" >"$log" 2>&1
-        status=$?
+run() { # SUITE: its log, its status and how long it took
+        local SECONDS=0
+        "test/$1/run.sh" >"$logs/$1" 2>&1 </dev/null
+        echo "$? $SECONDS" >"$logs/$1.end"
+}
+
+count() { # SUITE: prints what did not pass and the sum
+        local log=$logs/$1 status seconds sum p f s
+        read -r status seconds <"$log.end"
+        echo "== $1"
         grep -E '^(not ok|skip) ' "$log"
         sum=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
         if [ -z "$sum" ]; then
                 # A suite that died before it counted has failed, whatever it had passed by then.
                 tail -n 30 "$log"
                 sum="0 passed, 1 failed, 0 skipped"
-        elif [ $status -ne 0 ] && [[ $sum == *" 0 failed"* ]]; then
+        elif [ "$status" -ne 0 ] && [[ $sum == *" 0 failed"* ]]; then
                 tail -n 30 "$log"
                 sum="${sum/ 0 failed/ 1 failed}"
         fi
         echo "$sum"
-        echo "($SECONDS s)"
+        echo "($seconds s)"
         read -r p _ f _ s _ <<<"$sum"
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
+}
+
+# Most suites wait half of the time, so two run at once. What they print comes when they are through.
+running=0
+for suite in $suites; do
+        if [ "$running" -ge "$AT_ONCE" ]; then
+                wait -n -p ended
+                count "${names[$ended]}"
+                running=$((running - 1))
+        fi
+        run "$suite" &
+        names[$!]=$suite
+        running=$((running + 1))
+done
+while [ "$running" -gt 0 ]; do
+        wait -n -p ended
+        count "${names[$ended]}"
+        running=$((running - 1))
 done
 
 echo "== all"

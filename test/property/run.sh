@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 readonly here uid=4343
 BUILD=${BUILD:-$here/../../build}
 
-if ! said=$({ meson configure "$BUILD" -Dtests=true && nice ninja -C "$BUILD" test/property/{property,probe,forty-two}; } 2>&1); then
+if ! said=$(BUILD="$BUILD" "$here/../build.sh" test/property/{property,probe,forty-two} 2>&1); then
         echo "not ok property_builds - $(grep -m 1 -E 'error|ERROR' <<<"$said" || tail -n 1 <<<"$said")"
         echo "0 passed, 1 failed, 0 skipped"
         exit 1

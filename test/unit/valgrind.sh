@@ -38,7 +38,7 @@ if grep -q -- '-fsanitize=' "$build/build.ninja"; then
 fi
 
 # The command is linked statically, where valgrind can see neither malloc nor strlen: the same sources, linked anew.
-nice ninja -C "$build" >/dev/null || exit 1
+BUILD="$build" "$here/../build.sh" >/dev/null || exit 1
 abatis=$scratch/abatis
 root=$here/../..
 "${CC:-cc}" -g -O1 -std=gnu11 -I"$root/include" -I"$root/src" -o "$abatis" "$root"/src/cli/*.c "$build/libcore.a" \
