@@ -49,6 +49,8 @@ static void finish(struct dial *dial, int fd, const struct address *address)
         dial->done(dial, fd, address);
 }
 
+static void go_on(struct dial *dial);
+
 static bool is_waiting(const struct dial *dial)
 {
         for (size_t i = 0; i < DIAL_AT_ONCE; i++)
@@ -57,31 +59,37 @@ static bool is_waiting(const struct dial *dial)
         return false;
 }
 
+static void succeed(struct dial_attempt *attempt)
+{
+        struct dial *dial = attempt->dial;
+        struct address address = dial->addresses[attempt->address];
+        int fd = loop_release(dial->loop, &attempt->watch);
+
+        attempt->dial = NULL;
+        finish(dial, fd, &address);
+}
+
 static void look(struct watch *watch, uint32_t events)
 {
         struct dial_attempt *attempt = (struct dial_attempt *)(void *)watch;
         struct dial *dial = attempt->dial;
-        int problem = 0, fd = watch->fd;
+        int problem = 0;
         socklen_t size = sizeof(problem);
 
         (void)events;
-        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size) < 0)
+        if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &problem, &size) < 0)
                 problem = errno;
         if (!problem) {
-                struct address address = dial->addresses[attempt->address];
-
-                fd = loop_release(dial->loop, watch);
-                attempt->dial = NULL;
-                finish(dial, fd, &address);
+                succeed(attempt);
                 return;
         }
         dial->problem = -problem;
         loop_close(dial->loop, watch);
         attempt->dial = NULL;
-        /* At once: there is nobody to wait for. */
-        loop_set_timer(dial->loop, &dial->pace, 0);
+        go_on(dial);
 }
 
+/* 1 if it is connected already, 0 if that is waited for, or a negative errno. */
 static int try_next(struct dial *dial, struct dial_attempt *attempt)
 {
         struct sockaddr_storage address;
@@ -94,8 +102,11 @@ static int try_next(struct dial *dial, struct dial_attempt *attempt)
         *attempt = (struct dial_attempt){ .watch = { .fd = fd, .ready = look },
                                           .dial = dial,
                                           .address = dial->next };
-        r = connect(fd, (struct sockaddr *)&address, size) < 0 && errno != EINPROGRESS ? -errno : 0;
-        if (!r)
+        r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
+        /* On this machine it is over by now; the second call says how it ended. */
+        if (r == -EINPROGRESS)
+                r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
+        if (r == -EALREADY)
                 r = loop_watch(dial->loop, &attempt->watch, EPOLLOUT);
         if (r < 0) {
                 loop_close(dial->loop, &attempt->watch);
@@ -104,19 +115,30 @@ static int try_next(struct dial *dial, struct dial_attempt *attempt)
         return r;
 }
 
-static void go_on(struct timer *timer)
+static struct dial_attempt *find_free(struct dial *dial)
 {
-        struct dial *dial = (struct dial *)(void *)((char *)timer - offsetof(struct dial, pace));
+        for (size_t i = 0; i < DIAL_AT_ONCE; i++)
+                if (!dial->attempts[i].dial)
+                        return &dial->attempts[i];
+        return NULL;
+}
 
-        for (size_t i = 0; i < DIAL_AT_ONCE && dial->next < dial->count; i++) {
-                if (dial->attempts[i].dial)
-                        continue;
-                int r = try_next(dial, &dial->attempts[i]);
+/* Tries the next address, and those behind it as long as nobody has to be waited for. */
+static void go_on(struct dial *dial)
+{
+        struct dial_attempt *attempt;
+
+        while (dial->next < dial->count && (attempt = find_free(dial))) {
+                int r = try_next(dial, attempt);
 
                 dial->next++;
+                if (r > 0) {
+                        succeed(attempt);
+                        return;
+                }
                 if (!r) {
                         if (dial->next < dial->count)
-                                loop_set_timer(dial->loop, timer, PACE_MS);
+                                loop_set_timer(dial->loop, &dial->pace, PACE_MS);
                         return;
                 }
                 dial->problem = r;
@@ -125,9 +147,14 @@ static void go_on(struct timer *timer)
                 finish(dial, dial->problem ? dial->problem : -EHOSTUNREACH, NULL);
 }
 
+static void lose_patience(struct timer *timer)
+{
+        go_on((struct dial *)(void *)((char *)timer - offsetof(struct dial, pace)));
+}
+
 void dial_start(struct loop *loop, struct dial *dial)
 {
         dial->loop = loop;
-        dial->pace.fire = go_on;
-        loop_set_timer(loop, &dial->pace, 0);
+        dial->pace.fire = lose_patience;
+        go_on(dial);
 }

@@ -23,11 +23,12 @@ struct dial {
         struct dial_attempt attempts[DIAL_AT_ONCE];
         struct timer pace;
         int problem; /* the last negative errno */
-        /* Called once: with a socket that is connected, which is then the caller's, or a negative errno. */
+        /* Called once: with a socket that is connected, which is then the caller's, or a negative errno. It may free the dial. */
         void (*done)(struct dial *dial, int fd, const struct address *address);
 };
 
-/* Addresses, count, port and done are set. Nobody is called before it has returned. */
+/* Addresses, count, port and done are set. On this machine a connection is made or refused at once: `done` may have been called when
+ * this returns. */
 void dial_start(struct loop *loop, struct dial *dial);
 /* Nobody is called any more. Also for one that was never started, if it is all zeros. */
 void dial_stop(struct dial *dial);
