@@ -1,6 +1,6 @@
 /* fuzz_head.c: whatever comes as an HTTP request is judged the same, however it comes in pieces, and ends in the same place.
  *
- * links: src/net/head.c src/net/body.c
+ * links: src/net/head.c src/net/body.c src/net/disarm.c
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "net/body.h"
+#include "net/disarm.h"
 #include "net/head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -69,6 +70,22 @@ static void check_body(const struct head *head, const char *bytes, size_t length
         check(at == end && parts.state == whole.state);
 }
 
+/* A head without its wish for another protocol is the same head, and has none. */
+static void check_disarmed(const struct head *head, const uint8_t *data)
+{
+        char *copy = malloc(head->length);
+        struct head after;
+
+        if (!copy)
+                abort();
+        memcpy(copy, data, head->length);
+        after = head_read(copy, disarm_head(copy, head->length));
+        check(!after.wants_upgrade && after.kind == head->kind && !strcmp(after.host, head->host) &&
+              after.port == head->port && after.is_connect == head->is_connect && after.body == head->body &&
+              after.body_length == head->body_length && after.length <= head->length);
+        free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         struct head whole = read_first(data, size);
@@ -83,7 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               part.port == whole.port && part.length == whole.length);
                 check(part.kind != HEAD_NEEDS_MORE || length < HEAD_MAX);
         }
-        if (whole.length)
+        if (whole.length) {
                 check_body(&whole, (const char *)data + whole.length, size - whole.length);
+                check_disarmed(&whole, data);
+        }
         return 0;
 }

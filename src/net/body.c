@@ -1,7 +1,13 @@
 /* body.c: walks over the body of an HTTP/1 request, in whatever pieces it comes. */
 #include "net/body.h"
 
-enum { DIGITS_MAX = 15 /* more would not surely fit */ };
+#include <string.h>
+#include <strings.h>
+
+enum {
+        DIGITS_MAX = 15, /* more would not surely fit */
+        EXTRA_MAX = 8192
+};
 
 void body_init(struct body *body, const struct head *head)
 {
@@ -28,11 +34,58 @@ static enum body_state read_digit(struct body *body, char character)
 
         if (character == '\r' && body->digits)
                 return BODY_SIZE_END;
+        if (character == ';' && body->digits)
+                return BODY_EXTENSION;
         if (digit < 0 || body->digits == DIGITS_MAX)
                 return BODY_MALFORMED;
         body->digits++;
         body->left = body->left << 4 | (unsigned)digit;
         return BODY_SIZE;
+}
+
+static bool is_value_character(char character)
+{
+        return character == '\t' || ((unsigned char)character >= ' ' && character != 0x7f);
+}
+
+/* A server that joins it with the head would read the request differently. */
+static bool is_forbidden(const struct body *body)
+{
+        static const char *const names[] = { "Host",    "Content-Length", "Transfer-Encoding", "Connection",
+                                             "Upgrade", "Trailer",        "Proxy-Connection",  "Expect",
+                                             "TE" };
+
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+                if (body->name_length == strlen(names[i]) &&
+                    strncasecmp(body->name, names[i], body->name_length) == 0)
+                        return true;
+        return false;
+}
+
+static enum body_state read_name(struct body *body, char character)
+{
+        if (character == '\r' && !body->name_length)
+                return BODY_LAST_LF;
+        if (character == ':' && body->name_length)
+                return is_forbidden(body) ? BODY_MALFORMED : BODY_VALUE;
+        if (!head_is_token_character(character))
+                return BODY_MALFORMED;
+        if (body->name_length < BODY_NAME_SIZE)
+                body->name[body->name_length] = character;
+        body->name_length++;
+        return BODY_FIELD;
+}
+
+/* One character of what is beside the data, of which there may not be much. */
+static enum body_state read_extra(struct body *body, char character)
+{
+        if (++body->extra > EXTRA_MAX)
+                return BODY_MALFORMED;
+        if (body->state == BODY_FIELD)
+                return read_name(body, character);
+        if (character == '\r')
+                return body->state == BODY_VALUE ? BODY_VALUE_LF : BODY_SIZE_END;
+        return is_value_character(character) ? body->state : BODY_MALFORMED;
 }
 
 /* The state behind one character of what frames the data. */
@@ -45,13 +98,18 @@ static enum body_state read_frame(struct body *body, char character)
                 body->digits = 0;
                 if (character != '\n')
                         return BODY_MALFORMED;
-                return body->left ? BODY_CHUNK : BODY_LAST_CR;
+                return body->left ? BODY_CHUNK : BODY_FIELD;
         case BODY_CHUNK_CR:
                 return character == '\r' ? BODY_CHUNK_LF : BODY_MALFORMED;
         case BODY_CHUNK_LF:
                 return character == '\n' ? BODY_SIZE : BODY_MALFORMED;
-        case BODY_LAST_CR:
-                return character == '\r' ? BODY_LAST_LF : BODY_MALFORMED;
+        case BODY_EXTENSION:
+        case BODY_FIELD:
+        case BODY_VALUE:
+                return read_extra(body, character);
+        case BODY_VALUE_LF:
+                body->name_length = 0;
+                return character == '\n' ? BODY_FIELD : BODY_MALFORMED;
         case BODY_LAST_LF:
                 return character == '\n' ? BODY_DONE : BODY_MALFORMED;
         case BODY_DATA:

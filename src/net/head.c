@@ -28,7 +28,7 @@ static bool equals(struct part part, const char *text)
         return part.length == strlen(text) && !strncasecmp(part.bytes, text, part.length);
 }
 
-static bool is_token_character(char character)
+bool head_is_token_character(char character)
 {
         return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
                (character >= '0' && character <= '9') || (character && strchr("!#$%&'*+-.^_`|~", character));
@@ -37,7 +37,7 @@ static bool is_token_character(char character)
 static bool is_token(struct part part)
 {
         for (size_t i = 0; i < part.length; i++)
-                if (!is_token_character(part.bytes[i]))
+                if (!head_is_token_character(part.bytes[i]))
                         return false;
         return part.length;
 }
@@ -323,7 +323,7 @@ static void read_lines(struct reading *reading, const char *bytes, size_t length
 /* Whether it cannot be HTTP/1, as far as the first bytes tell. */
 static bool is_foreign(const char *bytes, size_t length)
 {
-        return (length && !is_token_character(*bytes)) ||
+        return (length && !head_is_token_character(*bytes)) ||
                (length >= strlen(preface) && !memcmp(bytes, preface, strlen(preface)));
 }
 

@@ -11,9 +11,9 @@
  *   checks, never passing on a byte of a head that it has not read to its end; or
  * - passes on this head and its body, and nothing that the client sends after.
  * From the end of a head with wants_upgrade on, what is sent depends on an answer that the relay does not read (a WebSocket,
- * or HTTP/2, which has hosts of its own), and it can follow no longer: it refuses such a request, or lets the rest of the
- * connection pass unchecked and says so. A CONNECT (is_connect) asks the server to connect to others for the client: refuse
- * it, unless this server is meant to be a proxy.
+ * or HTTP/2, which has hosts of its own), and it can follow no longer: it passes the head on without that wish (disarm.h), or
+ * lets the rest of the connection pass unchecked and says so. A CONNECT (is_connect) asks the server to connect to others for the
+ * client: refuse it, unless this server is meant to be a proxy.
  *
  * As with TLS, this keeps honest clients from the wrong site, and dishonest ones from naming it in the open. */
 #ifndef NET_HEAD_H
@@ -57,5 +57,7 @@ struct head {
 };
 
 struct head head_read(const char *bytes, size_t length);
+/* What names of fields and methods are made of. */
+bool head_is_token_character(char character);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "net/body.h"
+#include "net/disarm.h"
 #include "net/head.h"
 
 struct request {
@@ -57,12 +58,24 @@ static const char *find_problem(const struct request *request, const struct head
         }
         if (head->is_connect)
                 return "a request to connect to somebody else";
-        if (head->wants_upgrade)
-                return "a request for another protocol, whose hosts nobody could check";
         if (head->is_address || strcmp(head->host, request->host) != 0 ||
             (head->port && head->port != request->port))
                 return "a request for another host than was asked for";
         return NULL;
+}
+
+/* The hosts of another protocol nobody could check. */
+static size_t disarm(struct request *request, const struct head *head)
+{
+        char *bytes = request->bytes + request->checked, *end = request->bytes + request->filled;
+        size_t length = head->length;
+
+        if (!head->wants_upgrade)
+                return length;
+        length = disarm_head(bytes, length);
+        memmove(bytes + length, bytes + head->length, (size_t)(end - bytes) - head->length);
+        request->filled -= head->length - length;
+        return length;
 }
 
 /* Some clients send an empty line more than they should behind a body, and servers skip it. */
@@ -102,7 +115,7 @@ static int check(struct request *request)
                 if (head.kind == HEAD_NEEDS_MORE)
                         return 0;
                 request->is_good = true;
-                request->checked += head.length;
+                request->checked += disarm(request, &head);
                 body_init(&request->body, &head);
                 request->is_in_body = request->body.state != BODY_DONE;
         }

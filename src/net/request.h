@@ -1,6 +1,7 @@
 /* request.h: requests of plain HTTP, one after the other, each of which must be for the host that was asked for.
  *
- * Not a byte of a head is passed on before the head is read to its end. */
+ * Not a byte of a head is passed on before the head is read to its end. All pass as they came, but for one thing: whoever would like to
+ * go on in another protocol is heard as if he had not said so (disarm.h). */
 #ifndef NET_REQUEST_H
 #define NET_REQUEST_H
 

@@ -44,6 +44,7 @@ HTTP = {
     "connect": "CONNECT closed.example:25 HTTP/1.1\r\nHost: open.example\r\n\r\n",
     "connect-other-host": "CONNECT closed.example:25 HTTP/1.1\r\nHost: closed.example:25\r\n\r\n",
     "http2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "upgrade": "GET / HTTP/1.1\r\nHost: open.example\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
     "not-http": "EHLO closed.example\r\n\r\n",
 }
 

@@ -194,6 +194,7 @@ attempt http_no_host 'served target=/nobody' 'attempts.py http no-host'
 attempt http_connect 'served target=closed.example:25' 'attempts.py http connect'
 attempt http_connect_other_host 'served target=closed.example:25' 'attempts.py http connect-other-host'
 attempt http_two 'served method=PRI' 'attempts.py http http2'
+attempt http_upgrade 'served upgrade=h2c' 'attempts.py http upgrade'
 attempt http_not_at_all 'served method=EHLO' 'attempts.py http not-http'
 for kind in other-name two-names two-names-reversed two-extensions two-extensions-reversed small-records byte-by-byte capitals \
         zero-byte name-below; do

@@ -13,6 +13,7 @@ client() { # NAME NEEDS COMMAND [HOST [REFUSED-HOST]]
 client curl_http curl 'curl -fsS -m 10 "http://$1/"'
 client curl_https curl 'curl -fsS -m 10 "https://$1/"'
 client curl_https_twice curl 'curl -fsS -m 10 "https://$1/" "https://$1/"'
+client curl_http_two curl 'curl -fsS -m 10 --http2 "http://$1/" "http://$1/"'
 client curl_post curl 'head -c 300000 /dev/zero | curl -fsS -m 10 --data-binary @- "http://$1/"'
 client curl_ipv4_only curl 'curl -fsS -m 10 "https://$1/"' four.example
 client curl_ipv6_only curl 'curl -fsS -m 10 "https://$1/"' six.example

@@ -117,7 +117,7 @@ def serve_request(stream, connection, words):
     hosts = [value for name, value in fields if name == "host"]
     of = dict(map(tuple, fields))
     method, target = (lines[0].split() + ["-", "-"])[:2]
-    note(f"{words} host={'|'.join(hosts) or '-'} method={method} target={target}")
+    note(f"{words} host={'|'.join(hosts) or '-'} method={method} target={target} upgrade={of.get('upgrade', '-')}")
     if of.get("content-length", "").isdigit():
         stream.read(int(of["content-length"]))
     if method == "CONNECT":

@@ -1,4 +1,5 @@
 /* test_head.c: heads and bodies of HTTP requests: whom they are for, and every way to say it twice. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,11 +355,34 @@ static void chunks_end_with_an_empty_one(void **state)
         static const struct head head = { .body = HEAD_BODY_CHUNKED };
         static const char whole[] = "3\r\nabc\r\n00A\r\n0123456789\r\n0\r\n\r\n",
                           next[] = "GET / HTTP/1.1\r\n";
-        static const char *const wrong[] = {
-                "\r\n",    "g\r\n",         "3;x=y\r\nabc", "3 \r\nabc",  "0x3\r\nabc",
-                "3\nabc",  "3\r\nabcd\r\n", "3\r\nabc\n",   "-1\r\n",     "0\r\nX: y\r\n\r\n",
-                "0\r\n\n", "3\rabc",        " 3\r\nabc",    "0\r\nGET /", "0000000000000001\r\na"
-        };
+        static const char *const wrong[] = { "\r\n",
+                                             "g\r\n",
+                                             "3;x=y\nabc",
+                                             ";x\r\nabc",
+                                             "3;x\ry\r\nabc",
+                                             "3 ;x\r\nabc",
+                                             "3;\x01\r\nabc",
+                                             "3 \r\nabc",
+                                             "0x3\r\nabc",
+                                             "3\nabc",
+                                             "3\r\nabcd\r\n",
+                                             "3\r\nabc\n",
+                                             "-1\r\n",
+                                             "0\r\nX: y\n\r\n",
+                                             "0\r\nX : y\r\n\r\n",
+                                             "0\r\n: y\r\n\r\n",
+                                             "0\r\nX: y\r\n z\r\n\r\n",
+                                             "0\r\nX: \x7f\r\n\r\n",
+                                             "0\r\nX: y\rz\r\n\r\n",
+                                             "0\r\nhost: a.org\r\n\r\n",
+                                             "0\r\nX: y\r\nContent-Length: 3\r\n\r\n",
+                                             "0\r\nUpgrade: h2c\r\n\r\n",
+                                             "0\r\nTransfer-Encoding: chunked\r\n\r\n",
+                                             "0\r\n\n",
+                                             "3\rabc",
+                                             " 3\r\nabc",
+                                             "0\r\nGET /",
+                                             "0000000000000001\r\na" };
         char text[64];
         enum body_state end;
 
@@ -374,6 +398,34 @@ static void chunks_end_with_an_empty_one(void **state)
                                 fail_msg("'%s' is not malformed", wrong[i]);
                 }
         }
+}
+
+static void what_is_beside_the_chunks_is_read_over(void **state)
+{
+        static const struct head head = { .body = HEAD_BODY_CHUNKED };
+        static const char *const right[] = {
+                "3;name=value\r\nabc\r\n0\r\n\r\n",
+                "3;a;b=\"c; d\"\r\nabc\r\n0;last\r\n\r\n",
+                "3\r\nabc\r\n0\r\nChecksum: \xc3\xa4 b\tc\r\nX-Hosts:\r\nHosts: a\r\n\r\n",
+        };
+        char text[9000];
+        enum body_state end;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+                snprintf(text, sizeof(text), "%sGET /", right[i]);
+                for (size_t piece = 1; piece < 80; piece++) {
+                        assert_int_equal(walk(&head, text, strlen(text), piece, &end), strlen(right[i]));
+                        assert_int_equal(end, BODY_DONE);
+                }
+        }
+        /* Not without end. */
+        memset(text, 'a', sizeof(text));
+        memcpy(text, "3;", 2);
+        walk(&head, text, 8000, 8000, &end);
+        assert_int_equal(end, BODY_EXTENSION);
+        walk(&head, text, sizeof(text), sizeof(text), &end);
+        assert_int_equal(end, BODY_MALFORMED);
 }
 
 int main(void)
@@ -392,6 +444,7 @@ int main(void)
                 cmocka_unit_test(a_head_has_a_length),
                 cmocka_unit_test(damaged_heads_do_no_harm),
                 cmocka_unit_test(a_body_ends_where_its_length_says),
+                cmocka_unit_test(what_is_beside_the_chunks_is_read_over),
                 cmocka_unit_test(chunks_end_with_an_empty_one),
         };
 
