@@ -58,11 +58,20 @@ static bool was_told(const char *name)
         return false;
 }
 
+/* Programs ask of themselves whose an address is, and resolvers ask for one word alone, or for the machine's own name: nobody has meant
+ * to connect there. */
+static bool is_idle(const char *name)
+{
+        return !strchr(name, '.') || host_name_is_below(name, "in-addr.arpa") ||
+               host_name_is_below(name, "ip6.arpa");
+}
+
 static void tell_refusal(struct relay *relay, const char *name)
 {
         struct relay_event event = { .kind = RELAY_REFUSED, .object = RELAY_NAME };
 
-        if (was_told(name))
+        /* A name that is no host's is read as "". It was written by hand. */
+        if ((*name && is_idle(name)) || was_told(name))
                 return;
         snprintf(event.name, sizeof(event.name), "%s", name);
         snprintf(event.problem, sizeof(event.problem), "no entry of network.connect has this name");

@@ -25,6 +25,10 @@ hint_is_given_once() {
         inside "${EDGES_ALLOWED[@]}" -- sh -c 'for i in 1 2 3; do getent hosts closed.example; done; exit 0' &&
                 [[ $(grep -c -e '--connect closed.example:PORT' <<<"$TEXT") == 1 ]]
 }
+idle_questions_are_not_told() {
+        inside "${EDGES_ALLOWED[@]}" -- sh -c 'getent hosts 93.184.216.99; getent hosts 2606:2800:21f:cb07::99; getent hosts lonely
+                getent hosts closed.example; exit 0' && [[ $TEXT == *'--connect closed.example:PORT'* && $TEXT != *arpa* && $TEXT != *lonely* ]]
+}
 port_is_hinted() {
         inside "${EDGES_ALLOWED[@]}" -- bash -c 'exec 3<>/dev/tcp/open.example/25; exit 0' && [[ $TEXT == *'--connect open.example:25'* ]]
 }
@@ -60,6 +64,7 @@ test_edges() {
         # What only abatis tells.
         [[ -z ${PROTOTYPE:-} ]] || return 0
         edge edge_what_would_allow_a_name_is_said_once hint_is_given_once
+        edge edge_questions_that_nobody_meant_are_not_told idle_questions_are_not_told
         edge edge_what_would_allow_a_port_is_said port_is_hinted
         edge edge_the_result_has_the_connections result_tells
         edge edge_no_relay_is_left_behind relay_is_gone
