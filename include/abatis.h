@@ -199,6 +199,9 @@ typedef struct abatis_connection {
         uint64_t sent, received; /* bytes, as the command sees it */
         char rule[192];          /* the entry of network.connect that allows it, as far as it fits; or "" */
         char problem[192];       /* why not, in words; or "" */
+        char direction
+                [4]; /* "out"; "in" of one from the host to a port of network.bind, whose address is then
+                                    that of who has come, and whose rule is the port */
 } abatis_connection;
 
 typedef struct abatis_job_options {

@@ -1,10 +1,15 @@
-/* native_network.c: a network of the sandbox's own, with a relay to what network.connect allows. */
+/* native_network.c: a network of the sandbox's own, with a relay to what network.connect allows and from what network.bind publishes. */
 #include "backend/native.h"
 
+#include <stdlib.h>
+
+#include "plan/relay.h"
 #include "policy/place.h"
 
-/* The relay listens on each of them, for every name. */
-enum { PORTS_MAX = 64 };
+enum {
+        PORTS_MAX = 64, /* the relay listens on each of them, for every name */
+        LOOPBACK_BITS = 8
+};
 
 struct ports {
         struct port_range ranges[PORTS_MAX + PLACE_PORTS_MAX];
@@ -54,6 +59,52 @@ static void add_entries(struct native *native, size_t step)
         }
 }
 
+/* The sandbox's loopback then has the port already, as what stands for the host's: whoever comes from there would be sent back. */
+static bool leads_back(const struct strings *entries, uint16_t port)
+{
+        static const struct address loopback[] = { { .bytes = { 127, 0, 0, 1 } },
+                                                   { .is_v6 = true, .bytes = { [15] = 1 } } };
+
+        for (size_t i = 0; i < entries->count; i++) {
+                struct place place;
+
+                if (place_parse(entries->items[i], &place, NULL) < 0 || place.kind != PLACE_ADDRESSES ||
+                    !place_has_port(&place, port))
+                        continue;
+                /* A wider range gives no loopback. */
+                if (place.prefix >= LOOPBACK_BITS &&
+                    (address_is_in(&loopback[0], &place.base, place.prefix) ||
+                     address_is_in(&loopback[1], &place.base, place.prefix)))
+                        return true;
+        }
+        return false;
+}
+
+static void add_binds(struct native *native, size_t step)
+{
+        const abatis_policy *policy = native->policy;
+
+        for (size_t i = 0; i < policy->bind.count; i++) {
+                if (i >= RELAY_BINDS_MAX)
+                        plan_miss(native->plan, CLAUSE_BIND, i, "this version publishes 64 ports at most");
+                else if (leads_back(&policy->connect, (uint16_t)strtoul(policy->bind.items[i], NULL, 10)))
+                        plan_miss(native->plan, CLAUSE_BIND, i,
+                                  "network.connect has this port of the loopback, which is the host's then");
+                else
+                        plan_cover(native->plan, step, CLAUSE_BIND, i);
+        }
+}
+
+static void miss_all(struct native *native, bool is_list)
+{
+        const char *reason = is_list ? "there is no network of its own here" : "it is for network.mode: list";
+
+        for (size_t i = 0; i < native->policy->connect.count; i++)
+                plan_miss(native->plan, CLAUSE_CONNECT, i, "%s", reason);
+        for (size_t i = 0; i < native->policy->bind.count; i++)
+                plan_miss(native->plan, CLAUSE_BIND, i, "%s", reason);
+}
+
 void native_add_network(struct native *native)
 {
         const abatis_policy *policy = native->policy;
@@ -61,20 +112,17 @@ void native_add_network(struct native *native)
         bool is_list = policy->network == NETWORK_LIST;
         size_t step;
 
-        for (size_t i = 0; i < policy->bind.count; i++)
-                plan_miss(plan, CLAUSE_BIND, i, "this version publishes no ports");
         for (size_t i = 0; i < policy->unix_sockets.count; i++)
                 plan_miss(plan, CLAUSE_UNIX, i, "this version lets no single socket through");
         if (is_list && native->has_mounts) {
                 step = plan_step(plan, PLAN_NETWORK, NULL, 0);
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 add_entries(native, step);
+                add_binds(native, step);
                 return;
         }
         if (is_list)
                 plan_miss(plan, CLAUSE_NETWORK, PLAN_NO_INDEX,
                           "a list needs a network namespace, and there are no user namespaces here");
-        for (size_t i = 0; i < policy->connect.count; i++)
-                plan_miss(plan, CLAUSE_CONNECT, i,
-                          is_list ? "there is no network of its own here" : "it is for network.mode: list");
+        miss_all(native, is_list);
 }

@@ -9,13 +9,15 @@
 
 enum { HINTS_MAX = 16, TARGET_SIZE = 320 };
 
-/* "example.org:443", or an address in its place; without a port, "example.org". */
+/* "example.org:443", or an address in its place; without a port, "example.org"; of one from the host "port 8080, from 127.0.0.1". */
 static void write_target(const abatis_connection *connection, char out[TARGET_SIZE])
 {
         const char *host = *connection->name ? connection->name : connection->address;
         bool is_v6 = strchr(host, ':');
 
-        if (connection->port)
+        if (!strcmp(connection->direction, "in"))
+                snprintf(out, TARGET_SIZE, "port %u, from %s", connection->port, host);
+        else if (connection->port)
                 snprintf(out, TARGET_SIZE, "%s%s%s:%u%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
                          connection->port, strcmp(connection->transport, "udp") ? "" : "/udp");
         else

@@ -27,9 +27,10 @@ const char flags_policy_help[] =
         "  --deny PATH          neither read nor written, always wins\n"
         "  --deny-glob PATTERN  the same for whatever matches, '**/.env' say, now or later\n"
         "  --protect PATH       readable, never written\n"
-        "  --net MODE           deny, unix-only, allow, or list: what --connect names\n"
+        "  --net MODE           deny, unix-only, allow, or list: what --connect and --bind name\n"
         "  --connect HOST:PORT  a host by name (*.example.org too) or address; implies --net list\n"
-        "  --bind PORT, --unix PATH   not in this version\n"
+        "  --bind PORT          publish a port of the command's on the host's loopback; implies --net list\n"
+        "  --unix PATH          not in this version\n"
         "  --command NAME       only listed programs start: a name in PATH or an absolute path\n"
         "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"
         "Limits:\n"
@@ -323,10 +324,11 @@ int flags_make_policy(const struct flags *flags, abatis_policy **out)
 
         if (abatis_policy_new(&flags->policy, &policy, &err) < 0)
                 return fail(&err);
-        if (sets(flags, "network.connect") && !sets(flags, "network.mode") &&
+        if ((sets(flags, "network.connect") || sets(flags, "network.bind")) && !sets(flags, "network.mode") &&
             abatis_policy_set(policy, "network.mode", "list", &err) < 0) {
                 abatis_policy_free(policy);
-                return complain("--connect: %s", strstr(err.message, ": ") + 2);
+                return complain("%s: %s", sets(flags, "network.connect") ? "--connect" : "--bind",
+                                strstr(err.message, ": ") + 2);
         }
         for (size_t i = 0; i < flags->setting_count; i++) {
                 const struct setting *setting = &flags->settings[i];

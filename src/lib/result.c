@@ -128,6 +128,7 @@ static void add_connection(struct writer *writer, const struct relay_event *even
         text_add(&writer->text, "{\"time\":");
         text_addf(&writer->text, "%.6f", connection.time);
         add_string(writer, "verdict", connection.verdict);
+        add_string(writer, "direction", connection.direction);
         add_string(writer, "transport", *connection.transport ? connection.transport : NULL);
         add_string(writer, "name", *connection.name ? connection.name : NULL);
         add_string(writer, "address", *connection.address ? connection.address : NULL);

@@ -89,23 +89,33 @@ static void look(struct watch *watch, uint32_t events)
         go_on(dial);
 }
 
+static int make_socket(const struct address *address)
+{
+        int fd = socket(address->is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+        return fd < 0 ? -errno : fd;
+}
+
 /* 1 if it is connected already, 0 if that is waited for, or a negative errno. */
 static int try_next(struct dial *dial, struct dial_attempt *attempt)
 {
         struct sockaddr_storage address;
         const struct address *wanted = &dial->addresses[dial->next];
         socklen_t size = make_address(wanted, dial->port, &address);
-        int fd = socket(wanted->is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
+        int fd = dial->begin ? dial->begin(dial, wanted) : make_socket(wanted), r = -EINPROGRESS;
 
         if (fd < 0)
-                return -errno;
+                return fd;
         *attempt = (struct dial_attempt){ .watch = { .fd = fd, .ready = look },
                                           .dial = dial,
                                           .address = dial->next };
-        r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
+        if (!dial->begin)
+                r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
         /* On this machine it is over by now; the second call says how it ended. */
         if (r == -EINPROGRESS)
                 r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
+        if (r == -EISCONN)
+                r = 1;
         if (r == -EALREADY)
                 r = loop_watch(dial->loop, &attempt->watch, EPOLLOUT);
         if (r < 0) {

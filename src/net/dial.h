@@ -23,6 +23,8 @@ struct dial {
         struct dial_attempt attempts[DIAL_AT_ONCE];
         struct timer pace;
         int problem; /* the last negative errno */
+        /* NULL: a socket of this process. Else a socket on which a connect to one of the addresses has begun, or a negative errno. */
+        int (*begin)(struct dial *dial, const struct address *address);
         /* Called once: with a socket that is connected, which is then the caller's, or a negative errno. It may free the dial. */
         void (*done)(struct dial *dial, int fd, const struct address *address);
 };

@@ -119,6 +119,8 @@ static int start_parts(struct relay *relay, const struct strings *entries)
                 r = questions_start(relay);
         if (!r)
                 r = passers_start(relay);
+        if (!r)
+                r = published_start(relay);
         return r ? r : doors_open_for_addresses(relay, entries);
 }
 
@@ -154,7 +156,8 @@ int main(void)
         r = start(&relay);
         if (r < 0) {
                 event.kind = RELAY_FAILED;
-                snprintf(event.problem, sizeof(event.problem), "%s", strerror(-r));
+                snprintf(event.problem, sizeof(event.problem), "%s",
+                         *relay.problem ? relay.problem : strerror(-r));
         }
         relay_tell(&relay, &event);
         return r < 0 || loop_run(&relay.loop) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

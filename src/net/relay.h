@@ -19,8 +19,9 @@ struct relay {
         struct streams *streams;
         struct watch host;
         int inside;
-        int spare;        /* a descriptor to give up where there is no other left */
-        uint64_t unheard; /* events that the host program had no room for */
+        int spare;                     /* a descriptor to give up where there is no other left */
+        char problem[RELAY_TEXT_SIZE]; /* why it cannot start, where errno does not say it all; or "" */
+        uint64_t unheard;              /* events that the host program had no room for */
 };
 
 /* relay.c: tells the host program; time is filled in. What it does not read in time is counted and dropped, never waited for. */
@@ -55,11 +56,16 @@ int passers_start(struct relay *relay);
 int doors_open_for_name(struct relay *relay, struct name *name);
 int doors_open_for_addresses(struct relay *relay, const struct strings *entries);
 
-/* streams.c: what came in at a door, until it ends. */
+/* published.c: listens on the host's loopback for the sandbox. 0 or a negative errno. */
+int published_start(struct relay *relay);
+
+/* streams.c: what came in at a door, or at a published port, until it ends. */
 int streams_new(struct relay *relay, struct streams **out);
 /* Ends them all. */
 void streams_end(struct relay *relay);
 /* Takes the descriptor. */
 void streams_begin(struct relay *relay, int client);
+/* The same of one that came from the host, for this port of the sandbox's own loopback. */
+void streams_admit(struct relay *relay, int client, uint16_t port);
 
 #endif

@@ -1,7 +1,7 @@
-/* streams.c: what came in at a door, from there to its end outside.
+/* streams.c: what came in at a door, from there to its end outside; and what came to a published port, from there to its end inside.
  *
  * A stream is judged three times: by the address that was connected to, by the name that its first bytes carry, and by the address
- * that the name leads to outside. Then its bytes pass. */
+ * that the name leads to outside. Then its bytes pass. Of one to a published port all is known from the start. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
@@ -29,8 +29,8 @@ enum {
 enum stage { STAGE_CHECK, STAGE_RESOLVE, STAGE_DIAL, STAGE_PASS };
 
 struct stream {
-        struct watch client, server;
-        struct relay *relay; /* borrowed, as the name and the rule */
+        struct watch client, server; /* who has begun it, and with whom */
+        struct relay *relay;         /* borrowed, as the name and the rule */
         const struct name *name;
         const char *rule;
         struct stream *previous, *next;
@@ -39,13 +39,14 @@ struct stream {
         struct address address; /* that was connected to: in the sandbox, or */
         bool is_outside;        /* the one that it leads to */
         uint16_t port, client_port;
+        bool is_inward;          /* from the host to a published port */
         struct request *request; /* owned; only of plain HTTP */
         bool is_refused;         /* in the middle of it: that was told */
         size_t peeked;           /* how many bytes of a hello have come so far */
         struct lookup *lookup;   /* while it is resolved */
         struct dial dial;
         struct timer patience;
-        struct passage ways[2]; /* out, in */
+        struct passage ways[2]; /* from the client, to it */
 };
 
 struct streams {
@@ -75,15 +76,18 @@ static void tell(const struct stream *stream, enum relay_event_kind kind, const 
                                      .stream = stream->number,
                                      .client_port = stream->client_port,
                                      .port = stream->port,
+                                     .is_inward = stream->is_inward,
                                      .has_address = !stream->name || stream->is_outside,
                                      .address = stream->address,
-                                     .sent = stream->ways[0].passed,
-                                     .received = stream->ways[1].passed };
+                                     .sent = stream->ways[stream->is_inward].passed,
+                                     .received = stream->ways[!stream->is_inward].passed };
 
         if (stream->name)
                 snprintf(event.name, sizeof(event.name), "%s", stream->name->text);
         if (stream->rule)
                 snprintf(event.rule, sizeof(event.rule), "%s", stream->rule);
+        if (stream->is_inward)
+                snprintf(event.rule, sizeof(event.rule), "%u", stream->port);
         snprintf(event.problem, sizeof(event.problem), "%s", problem);
         relay_tell(stream->relay, &event);
 }
@@ -236,8 +240,10 @@ static void begin_to_pass(struct dial *dial, int fd, const struct address *addre
                 return;
         }
         loop_stop_timer(&stream->relay->loop, &stream->patience);
-        stream->address = *address;
-        stream->is_outside = true;
+        if (!stream->is_inward) {
+                stream->address = *address;
+                stream->is_outside = true;
+        }
         stream->server = (struct watch){ .fd = fd, .ready = server_ready };
         stream->stage = STAGE_PASS;
         setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
@@ -285,8 +291,8 @@ static void take_addresses(void *user, enum resolver_result result, const struct
         }
 }
 
-/* The host's own loopback, by whatever family somebody listens there. */
-static void dial_host(struct stream *stream)
+/* A loopback, the host's or the sandbox's own, by whatever family somebody listens there. */
+static void dial_loopback(struct stream *stream)
 {
         stream->dial.addresses[0] = (struct address){ .bytes = { 127, 0, 0, 1 } };
         stream->dial.addresses[1] = (struct address){ .is_v6 = true, .bytes = { [15] = 1 } };
@@ -305,7 +311,7 @@ static void find_addresses(struct stream *stream)
                 stream->dial.count = 1;
                 dial(stream);
         } else if (strcmp(stream->name->text, PLACE_HOST) == 0) {
-                dial_host(stream);
+                dial_loopback(stream);
         } else {
                 stream->stage = STAGE_RESOLVE;
                 stream->lookup =
@@ -516,4 +522,38 @@ void streams_begin(struct relay *relay, int client)
                 end(stream, true);
         else if (!r)
                 find_addresses(stream);
+}
+
+/* ---- from the host -------------------------------------------------------------------------------------- */
+
+static int begin_inside(struct dial *dial, const struct address *address)
+{
+        return inside_socket(OWNER(struct stream, dial, dial)->relay, SOCKET_CONNECTS, address, dial->port);
+}
+
+void streams_admit(struct relay *relay, int client, uint16_t port)
+{
+        union socket_address peer = { .v6 = { .sin6_family = AF_UNSPEC } };
+        socklen_t size = sizeof(peer);
+        struct stream *stream = add(relay, client);
+        const char *limit;
+
+        if (!stream) {
+                close(client);
+                return;
+        }
+        stream->is_inward = true;
+        stream->port = port;
+        stream->dial.begin = begin_inside;
+        if (getpeername(client, &peer.any, &size) < 0 ||
+            !read_address(&peer, &stream->address, &stream->client_port) ||
+            loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
+                end(stream, true);
+                return;
+        }
+        limit = find_limit(relay);
+        if (limit)
+                refuse(stream, limit);
+        else
+                dial_loopback(stream);
 }

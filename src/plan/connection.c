@@ -29,6 +29,7 @@ void connection_describe(const struct relay_event *event, abatis_connection *out
         if (event->object != RELAY_NAME)
                 snprintf(out->transport, sizeof(out->transport), "%s",
                          event->object == RELAY_STREAM ? "tcp" : "udp");
+        snprintf(out->direction, sizeof(out->direction), "%s", event->is_inward ? "in" : "out");
         out->time = (double)event->seconds + event->microseconds / 1e6;
         out->number = event->stream;
         snprintf(out->name, sizeof(out->name), "%s", event->name);

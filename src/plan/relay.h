@@ -20,6 +20,8 @@ enum {
         RELAY_FIRST_FREE = 6,
 };
 
+enum { RELAY_BINDS_MAX = 64 };
+
 /* The beginning of the settings; the entries of network.connect follow, each with a NUL behind it. */
 struct relay_settings {
         uint32_t entry_count, entries_size;
@@ -29,6 +31,8 @@ struct relay_settings {
         uint64_t most_bytes;                 /* of all streams, both ways; 0: no limit */
         char hosts[256], resolver_conf[256]; /* paths; "": the system's */
         uint16_t resolver_port;              /* 0: 53 */
+        uint32_t bind_count; /* of network.bind: ports that are published on the host's loopback */
+        uint16_t binds[RELAY_BINDS_MAX];
 };
 
 /* ---- to the thread inside ------------------------------------------------------------------------------- */
@@ -54,7 +58,7 @@ struct socket_request {
 enum relay_event_kind {
         RELAY_READY,   /* the first: from now on the sandbox's network works */
         RELAY_FAILED,  /* the only: `problem` says what */
-        RELAY_OPENED,  /* a stream to the outside */
+        RELAY_OPENED,  /* a stream to the outside, or from there to a published port */
         RELAY_CLOSED,  /* one that was opened */
         RELAY_REFUSED, /* a stream, a datagram or a name that no entry allows, or that is not what it says */
         RELAY_BROKEN,  /* allowed, and nobody there */
@@ -70,6 +74,7 @@ struct relay_event {
         int64_t seconds;       /* since 1970 */
         uint32_t microseconds;
         uint16_t client_port, port;
+        bool is_inward; /* from the host to a published port: then `address` is whose it comes from */
         bool has_address;
         struct address address;  /* that was connected to, or asked for */
         uint64_t sent, received; /* bytes, from inside and to it */

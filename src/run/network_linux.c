@@ -68,6 +68,20 @@ static int make_image(abatis_error *err)
         return take_fd(&fd);
 }
 
+/* Each once; the plan has seen to it that they fit. */
+static void add_binds(const abatis_policy *policy, struct relay_settings *settings)
+{
+        for (size_t i = 0; i < policy->bind.count; i++) {
+                uint16_t port = (uint16_t)strtoul(policy->bind.items[i], NULL, 10);
+                bool is_known = settings->bind_count == RELAY_BINDS_MAX;
+
+                for (uint32_t k = 0; k < settings->bind_count && !is_known; k++)
+                        is_known = settings->binds[k] == port;
+                if (!is_known)
+                        settings->binds[settings->bind_count++] = port;
+        }
+}
+
 static int make_settings(const abatis_policy *policy, abatis_error *err)
 {
         OWN_FD int fd = lift(memfd_create("abatis relay's settings", MFD_CLOEXEC));
@@ -76,6 +90,7 @@ static int make_settings(const abatis_policy *policy, abatis_error *err)
                                            .most_streams = STREAMS_MAX };
         int r;
 
+        add_binds(policy, &settings);
         for (size_t i = 0; i < policy->connect.count; i++)
                 settings.entries_size += (uint32_t)strlen(policy->connect.items[i]) + 1;
         r = fd < 0 ? -1 : write_whole(fd, &settings, sizeof(settings));
@@ -166,6 +181,11 @@ int network_open(const abatis_policy *policy, struct network **out, abatis_error
         return 0;
 }
 
+static bool is_of_policy(const struct relay_event *event)
+{
+        return strncmp(event->problem, "network.", strlen("network.")) == 0;
+}
+
 int network_await(struct network *network, abatis_error *err)
 {
         struct pollfd wait = { network->events, POLLIN, 0 };
@@ -183,7 +203,8 @@ int network_await(struct network *network, abatis_error *err)
         if (got != sizeof(event))
                 return error_set(err, ABATIS_E_SYSTEM, "the relay does not answer");
         if (event.kind != RELAY_READY)
-                return error_set(err, ABATIS_E_SYSTEM, "the relay cannot work: %s", event.problem);
+                return error_set(err, ABATIS_E_SYSTEM, "%s%s",
+                                 is_of_policy(&event) ? "" : "the relay cannot work: ", event.problem);
         return 0;
 }
 

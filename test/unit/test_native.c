@@ -34,7 +34,7 @@ static void what_this_version_cannot_do_is_refused_by_name(void **state)
 {
         static const char *const cases[][2] = {
                 { "network.connect", "example.org:443" }, /* without a list */
-                { "network.bind", "8080" },
+                { "network.bind", "8080" },               /* likewise */
                 { "network.unix", "/run/x" },
         };
 
@@ -66,6 +66,23 @@ static int compile_list(const abatis_host *host, const char *first, const char *
         return r;
 }
 
+static int compile_published(const abatis_host *host, const char *place)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan = NULL;
+        abatis_error err = { .message = "" };
+        int r;
+
+        set(policy, "network.mode", "list");
+        set(policy, "network.connect", place);
+        set(policy, "network.bind", "8080");
+        r = backend_compile(policy, host, false, &plan, &err);
+        snprintf(check_text, sizeof(check_text), "%s", err.message);
+        plan_free(plan);
+        abatis_policy_free(policy);
+        return r;
+}
+
 static void a_list_needs_a_network_of_its_own_and_few_ports(void **state)
 {
         abatis_host host = able;
@@ -80,6 +97,26 @@ static void a_list_needs_a_network_of_its_own_and_few_ports(void **state)
         assert_non_null(strstr(check_text, "network.connect example.org:443/udp"));
         host.namespaces = NAMESPACES_NONE;
         assert_int_equal(compile_list(&host, "example.org:443", "example.org:80"), ABATIS_E_UNENFORCEABLE);
+}
+
+static void a_port_is_published_from_a_network_of_its_own(void **state)
+{
+        abatis_host host = able;
+        static const struct {
+                const char *place;
+                bool leads_back;
+        } given[] = { { "10.0.0.1:8080", false },  { "127.0.0.1:8081", false }, { "127.0.0.2:8080", false },
+                      { "0.0.0.0/0:8080", false }, { "127.0.0.1:8080", true },  { "[::1]:8000-8060", true },
+                      { "127.0.0.0/8:8080", true } };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
+                assert_int_equal(compile_published(&host, given[i].place),
+                                 given[i].leads_back ? ABATIS_E_UNENFORCEABLE : 0);
+                assert_int_equal(!strncmp(check_text, "network.bind 8080", 17), given[i].leads_back);
+        }
+        host.namespaces = NAMESPACES_NONE;
+        assert_int_equal(compile_published(&host, "10.0.0.1:8080"), ABATIS_E_UNENFORCEABLE);
 }
 
 static void a_limit_of_a_tree_is_refused_where_nothing_holds_it(void **state)
@@ -319,6 +356,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
                 POLICY_TEST(a_list_needs_a_network_of_its_own_and_few_ports),
+                POLICY_TEST(a_port_is_published_from_a_network_of_its_own),
                 POLICY_TEST(a_limit_of_a_tree_is_refused_where_nothing_holds_it),
                 POLICY_TEST(without_namespaces_a_tree_is_counted_unless_somebody_could_hide),
                 POLICY_TEST(a_pattern_is_held_by_asking),
