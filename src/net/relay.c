@@ -1,6 +1,6 @@
 /* relay.c: the relay's start, and what it tells the host program.
  *
- * It reads its settings, opens what the sandbox may ask and connect to, says that it is ready, and then does what comes until the host
+ * It reads its settings, opens what the sandbox may ask and connect to, closes its cage, says that it is ready, and then does what comes until the host
  * program or the sandbox is gone. Everything that comes from inside is hostile; so it is a process of its own, which nobody's secrets
  * are in. */
 #define _GNU_SOURCE
@@ -138,6 +138,8 @@ static int start(struct relay *relay)
                 r = start_parts(relay, &entries);
         if (!r)
                 r = loop_watch(&relay->loop, &relay->host, EPOLLIN | EPOLLRDHUP);
+        if (!r)
+                r = cage_close(&relay->settings);
         return r;
 }
 

@@ -56,6 +56,9 @@ int passers_start(struct relay *relay);
 int doors_open_for_name(struct relay *relay, struct name *name);
 int doors_open_for_addresses(struct relay *relay, const struct strings *entries);
 
+/* cage.c: from now on it can do only what the settings let it. 0 or a negative errno. */
+int cage_close(const struct relay_settings *settings);
+
 /* published.c: listens on the host's loopback for the sandbox. 0 or a negative errno. */
 int published_start(struct relay *relay);
 

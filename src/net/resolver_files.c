@@ -63,14 +63,16 @@ static size_t read_bytes(int fd, char *out, size_t size)
         return length;
 }
 
-/* With room for one byte behind the text. A file that cannot be read is an empty one, as it is to libc; NULL is only for
- * want of memory. */
+/* With room for one byte behind the text. A file that cannot be read is an empty one, as it is to libc. NULL for want of memory; and for
+ * a file that was read before and may not be now, since another has taken its place outside of the relay's cage: then what it said
+ * counts. */
 static char *read_text(const struct resolver_file *file, const struct resolver_stamp *stamp, size_t *length)
 {
         /* Nothing but a regular file is opened; should it just have become a pipe, that does not block. */
         OWN_FD int fd = stamp->is_there ? open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+        const bool is_kept = stamp->is_there && fd < 0 && errno == EACCES && file->was_read;
         size_t size = fd < 0 ? 0 : stamp->size < FILE_MAX ? (size_t)stamp->size : FILE_MAX;
-        char *text = malloc(size + 1);
+        char *text = is_kept ? NULL : malloc(size + 1);
         struct stat status;
 
         if (!text)

@@ -1,6 +1,6 @@
 /* relay.h: what the relay is told, what it asks of the sandbox's network, and what it tells.
  *
- * The relay is a program of its own, outside the sandbox, that the host program starts for one job. It has three descriptors: a
+ * The relay is a program of its own, outside the sandbox, that the host program starts for one job. It has some descriptors: a
  * socket to the host program, one to a thread of init that lives in the sandbox's network and makes sockets there, and a file
  * with its settings. It ends with either of the sockets. */
 #ifndef PLAN_RELAY_H
@@ -17,10 +17,17 @@ enum {
         RELAY_HOST = 3,
         RELAY_INSIDE = 4,
         RELAY_SETTINGS = 5,
-        RELAY_FIRST_FREE = 6,
+        RELAY_RULES = 6, /* a Landlock ruleset, if the settings say so */
+        RELAY_FIRST_FREE = 7,
 };
 
-enum { RELAY_BINDS_MAX = 64 };
+enum { RELAY_BINDS_MAX = 64, RELAY_CAGE_MAX = 254 };
+
+/* A seccomp program, instruction by instruction. */
+struct relay_cage {
+        uint32_t length;
+        uint64_t code[RELAY_CAGE_MAX];
+};
 
 /* The beginning of the settings; the entries of network.connect follow, each with a NUL behind it. */
 struct relay_settings {
@@ -33,6 +40,8 @@ struct relay_settings {
         uint16_t resolver_port;              /* 0: 53 */
         uint32_t bind_count; /* of network.bind: ports that are published on the host's loopback */
         uint16_t binds[RELAY_BINDS_MAX];
+        bool has_rules; /* these and the program hold from the moment that it is ready */
+        struct relay_cage cage;
 };
 
 /* ---- to the thread inside ------------------------------------------------------------------------------- */

@@ -240,6 +240,7 @@ struct child_job {
 /* What the relay is started with; no descriptor is below RELAY_FIRST_FREE. */
 struct child_relay {
         int image, host, inside, settings, null;
+        int rules; /* or -1 */
 };
 
 /* A process that has a sandbox's mounts and filter ready and starts jobs in copies of them: see child_keeper_linux.c. */

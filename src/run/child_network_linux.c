@@ -291,6 +291,10 @@ void child_network_run_relay(void *argument)
                 r = RAW(SYS_dup3, start->inside, RELAY_INSIDE, 0);
         if (r >= 0)
                 r = RAW(SYS_dup3, start->settings, RELAY_SETTINGS, 0);
+        if (r >= 0 && start->rules >= 0)
+                r = RAW(SYS_dup3, start->rules, RELAY_RULES, 0);
+        else if (r >= 0)
+                RAW(SYS_close, RELAY_RULES);
         if (r >= 0)
                 r = RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
         if (r >= 0)

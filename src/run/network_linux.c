@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "run/cage_linux.h"
 #include "run/child_linux.h"
 #include "run/images.h"
 #include "run/syscall_linux.h"
@@ -82,15 +83,17 @@ static void add_binds(const abatis_policy *policy, struct relay_settings *settin
         }
 }
 
-static int make_settings(const abatis_policy *policy, abatis_error *err)
+static int make_settings(const abatis_policy *policy, bool has_rules, abatis_error *err)
 {
         OWN_FD int fd = lift(memfd_create("abatis relay's settings", MFD_CLOEXEC));
         struct relay_settings settings = { .entry_count = (uint32_t)policy->connect.count,
                                            .checks_names = true,
-                                           .most_streams = STREAMS_MAX };
+                                           .most_streams = STREAMS_MAX,
+                                           .has_rules = has_rules };
         int r;
 
         add_binds(policy, &settings);
+        cage_build(&settings.cage);
         for (size_t i = 0; i < policy->connect.count; i++)
                 settings.entries_size += (uint32_t)strlen(policy->connect.items[i]) + 1;
         r = fd < 0 ? -1 : write_whole(fd, &settings, sizeof(settings));
@@ -139,7 +142,8 @@ static int open_parts(const abatis_policy *policy, struct network *network, abat
 {
         int events[2] = { -1, -1 }, inside[2] = { -1, -1 };
         OWN_FD int image = make_image(err);
-        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, err);
+        OWN_FD int rules = lift(cage_open_rules());
+        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, rules >= 0, err);
         OWN_FD int null = settings < 0 ? -1 : lift(open("/dev/null", O_RDWR | O_CLOEXEC));
         int r = image < 0 ? image : settings < 0 ? settings : 0;
 
@@ -156,9 +160,12 @@ static int open_parts(const abatis_policy *policy, struct network *network, abat
         network->inside = inside[1];
         if (r < 0)
                 return r;
-        struct child_relay relay = {
-                .image = image, .host = relay_host, .inside = relay_inside, .settings = settings, .null = null
-        };
+        struct child_relay relay = { .image = image,
+                                     .host = relay_host,
+                                     .inside = relay_inside,
+                                     .settings = settings,
+                                     .null = null,
+                                     .rules = rules };
 
         return start(&relay, &network->pidfd, err);
 }

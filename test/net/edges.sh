@@ -67,7 +67,7 @@ test_edges() {
         edge edge_questions_that_nobody_meant_are_not_told idle_questions_are_not_told
         edge edge_what_would_allow_a_port_is_said port_is_hinted
         edge edge_the_result_has_the_connections result_tells
-        for name in reached much other_port taken many late relay_gone told only_with_a_list; do
+        for name in reached much other_port taken many late relay_gone told caged only_with_a_list; do
                 edge "edge_published_$name" as_user "$LAB/bin/published.py" "$name"
         done
         edge edge_no_relay_is_left_behind relay_is_gone

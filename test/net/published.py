@@ -182,6 +182,17 @@ def told():
         and last[0]["address"] == "127.0.0.1" and last[0]["sent"] == 9 and last[0]["received"] == 5
 
 
+def caged():
+    """The relay may do what it has to; its cage is closed before the command starts."""
+    job = serve()
+    relays = subprocess.run(["pgrep", "-x", "abatis relay", "-P", str(job.pid)], capture_output=True, text=True, check=False)
+    with open(f"/proc/{int(relays.stdout)}/status", encoding="ascii") as status:
+        fields = dict(line.split(":\t", 1) for line in status.read().splitlines() if ":\t" in line)
+    good = fields["Seccomp"] == "2" and fields["NoNewPrivs"] == "1" and ask(connect()) == b"HELLO"
+    stop(job)
+    return good
+
+
 def only_with_a_list():
     """Where the network is not the sandbox's own a port is refused by name; so is one that would lead in a circle."""
     for flags in (("--net", "deny"), ("--net", "unix-only"), ("--net", "allow"), ("--connect", f"127.0.0.1:{PORT}")):

@@ -106,7 +106,7 @@ static void a_port_is_published_from_a_network_of_its_own(void **state)
                 const char *place;
                 bool leads_back;
         } given[] = { { "10.0.0.1:8080", false },  { "127.0.0.1:8081", false }, { "127.0.0.2:8080", false },
-                      { "0.0.0.0/0:8080", false }, { "127.0.0.1:8080", true },  { "[::1]:8000-8060", true },
+                      { "0.0.0.0/0:8080", false }, { "127.0.0.1:8080", true },  { "[::1]:8080-8090", true },
                       { "127.0.0.0/8:8080", true } };
 
         (void)state;
