@@ -25,18 +25,18 @@ static void write_target(const abatis_connection *connection, char out[TARGET_SI
 }
 
 /* A command that tries again and again is told once. */
-static bool is_new(struct connection_log *log, const char *target)
+static bool is_new(struct connection_log *log, const char *line)
 {
         char **hints;
 
         for (size_t i = 0; i < log->count; i++)
-                if (!strcmp(log->hints[i], target))
+                if (!strcmp(log->hints[i], line))
                         return false;
         hints = log->count < HINTS_MAX ? realloc(log->hints, (log->count + 1) * sizeof(*hints)) : NULL;
         if (!hints)
                 return false;
         log->hints = hints;
-        hints[log->count] = strdup(target);
+        hints[log->count] = strdup(line);
         log->count += hints[log->count] != NULL;
         return true;
 }
@@ -45,9 +45,7 @@ static void hint(struct connection_log *log, const abatis_connection *connection
 {
         char line[1024];
 
-        /* What an entry allows and is refused all the same no flag would allow. */
-        if (!is_new(log, target))
-                return;
+        /* What an entry allows and is refused all the same, no other entry would allow. */
         if (*connection->rule)
                 snprintf(line, sizeof(line), "abatis: refused a connection to %s: %s", target,
                          connection->problem);
@@ -55,7 +53,8 @@ static void hint(struct connection_log *log, const abatis_connection *connection
                 snprintf(line, sizeof(line), "abatis: refused %s; to allow it: --connect %s%s", target,
                          target, connection->port ? "" : ":PORT");
         make_printable(line);
-        fprintf(stderr, "%s\n", line);
+        if (is_new(log, line))
+                fprintf(stderr, "%s\n", line);
 }
 
 static void print(const abatis_connection *connection, const char *target)

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/allowance.h"
 #include "net/request.h"
 
 enum {
@@ -51,9 +52,12 @@ static void leave_pipe(struct passage *passage)
         close(passage->pipe[1]);
 }
 
-void passage_init(struct passage *passage, int from, int to, struct request *request)
+void passage_init(struct passage *passage, int from, int to, struct request *request,
+                  struct allowance *allowance)
 {
-        *passage = (struct passage){ .from = from, .to = to, .wants_read = true, .request = request };
+        *passage = (struct passage){
+                .from = from, .to = to, .wants_read = true, .request = request, .allowance = allowance
+        };
 }
 
 void passage_done(struct passage *passage)
@@ -99,13 +103,17 @@ static int fill(struct passage *passage)
 
 static int empty(struct passage *passage)
 {
-        ssize_t gone = splice(passage->pipe[0], NULL, passage->to, NULL, passage->in_pipe,
-                              SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        size_t most = allowance_of(passage->allowance, passage->in_pipe);
+        ssize_t gone;
 
+        if (!most)
+                return -EDQUOT;
+        gone = splice(passage->pipe[0], NULL, passage->to, NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (gone < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
         passage->in_pipe -= (size_t)gone;
         passage->passed += (uint64_t)gone;
+        passage->allowance->passed += (uint64_t)gone;
         return gone > 0;
 }
 
@@ -143,7 +151,8 @@ static int pump_pipe(struct passage *passage)
 
 static int pump_request(struct passage *passage)
 {
-        int r = request_pump(passage->request, passage->from, passage->to, &passage->passed);
+        int r = request_pump(passage->request, passage->from, passage->to, passage->allowance,
+                             &passage->passed);
 
         passage->wants_write = request_has_more(passage->request);
         passage->wants_read = !passage->wants_write;

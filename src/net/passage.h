@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct allowance;
 struct request;
 
 struct passage {
@@ -20,12 +21,15 @@ struct passage {
         bool has_ended;  /* and whoever listens was told */
         bool wants_read; /* what it waits for */
         bool wants_write;
-        struct request *request; /* borrowed: looks at all that passes; else NULL */
+        struct request *request;     /* borrowed: looks at all that passes; else NULL */
+        struct allowance *allowance; /* borrowed */
 };
 
-void passage_init(struct passage *passage, int from, int to, struct request *request);
+void passage_init(struct passage *passage, int from, int to, struct request *request,
+                  struct allowance *allowance);
 void passage_done(struct passage *passage);
-/* As far as it goes now. 0, -EACCES if the request was refused, or a negative errno. */
+/* As far as it goes now. 0, -EACCES if the request was refused, -EDQUOT if something is there that may not pass any more, or another
+ * negative errno. */
 int passage_pump(struct passage *passage);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "net/allowance.h"
 #include "net/body.h"
 #include "net/disarm.h"
 #include "net/head.h"
@@ -137,31 +138,33 @@ int request_read(struct request *request, int from)
         return check(request);
 }
 
-static int pass_on(struct request *request, int to, uint64_t *passed)
+static int pass_on(struct request *request, int to, struct allowance *allowance, uint64_t *passed)
 {
-        ssize_t gone = request->checked
-                               ? send(to, request->bytes, request->checked, MSG_DONTWAIT | MSG_NOSIGNAL)
-                               : 0;
+        size_t most = allowance_of(allowance, request->checked);
+        ssize_t gone = most ? send(to, request->bytes, most, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
 
+        if (request->checked && !most)
+                return -EDQUOT;
         if (gone < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
         *passed += (uint64_t)gone;
+        allowance->passed += (uint64_t)gone;
         request->filled -= (size_t)gone;
         request->checked -= (size_t)gone;
         memmove(request->bytes, request->bytes + gone, request->filled);
         return 0;
 }
 
-int request_pump(struct request *request, int from, int to, uint64_t *passed)
+int request_pump(struct request *request, int from, int to, struct allowance *allowance, uint64_t *passed)
 {
-        int r = pass_on(request, to, passed);
+        int r = pass_on(request, to, allowance, passed);
 
         if (!r)
                 r = request_read(request, from);
         /* What was judged before is the server's, whatever came behind it. */
         if (r == -EACCES)
-                pass_on(request, to, passed);
-        return r ? r : pass_on(request, to, passed);
+                pass_on(request, to, allowance, passed);
+        return r ? r : pass_on(request, to, allowance, passed);
 }
 
 bool request_has_more(const struct request *request)

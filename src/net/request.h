@@ -8,13 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct allowance;
 struct request;
 
 /* `host` is borrowed. NULL for want of memory. */
 struct request *request_new(const char *host, uint16_t port);
 void request_free(struct request *request);
-/* Reads and passes on as far as it goes. 0; -EACCES if a request is refused, and request_problem() says why; or a negative errno. */
-int request_pump(struct request *request, int from, int to, uint64_t *passed);
+/* Reads and passes on as far as it goes. 0; -EACCES if a request is refused, and request_problem() says why; -EDQUOT if the allowance is
+ * used up; or another negative errno. */
+int request_pump(struct request *request, int from, int to, struct allowance *allowance, uint64_t *passed);
 /* Something that may pass waits for room. */
 bool request_has_more(const struct request *request);
 bool request_is_at_end(const struct request *request);

@@ -13,10 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/allowance.h"
 #include "net/dial.h"
 #include "net/hello.h"
 #include "net/passage.h"
 #include "net/ranges.h"
+#include "net/rate.h"
 #include "net/relay.h"
 #include "net/request.h"
 
@@ -52,19 +54,20 @@ struct stream {
 struct streams {
         struct stream *first;
         size_t count;
-        uint64_t last_number, bytes;
-        int64_t second; /* in which so many were begun: */
-        uint32_t begun;
+        uint64_t last_number;
+        struct allowance allowance;
+        struct rate rate;
 };
 
-#define TOO_MUCH "all connections together have passed as much as they may"
 #define OWNER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 int streams_new(struct relay *relay, struct streams **out)
 {
-        (void)relay;
         *out = calloc(1, sizeof(**out));
-        return *out ? 0 : -ENOMEM;
+        if (!*out)
+                return -ENOMEM;
+        (*out)->allowance.most = relay->settings.most_bytes;
+        return 0;
 }
 
 /* ---- the end -------------------------------------------------------------------------------------------- */
@@ -108,7 +111,6 @@ static void end(struct stream *stream, bool is_broken)
         if (stream->stage == STAGE_PASS) {
                 if (!stream->is_refused)
                         tell(stream, RELAY_CLOSED, "");
-                streams->bytes += stream->ways[0].passed + stream->ways[1].passed;
                 passage_done(&stream->ways[0]);
                 passage_done(&stream->ways[1]);
         }
@@ -177,19 +179,27 @@ static uint32_t events_of(const struct passage *reads, const struct passage *wri
         return (reads->wants_read ? EPOLLIN : 0u) | (writes->wants_write ? EPOLLOUT : 0u);
 }
 
-static bool is_over_limit(const struct stream *stream)
+static void write_too_much(const struct relay *relay, char out[RELAY_TEXT_SIZE])
 {
-        uint64_t most = stream->relay->settings.most_bytes;
-
-        return most && stream->relay->streams->bytes + stream->ways[0].passed + stream->ways[1].passed > most;
+        snprintf(out, RELAY_TEXT_SIZE,
+                 "limits.traffic: all %llu bytes have passed; to allow more: --traffic SIZE",
+                 (unsigned long long)relay->settings.most_bytes);
 }
 
-/* Why it may not go on, or NULL. */
-static const char *find_fault(const struct stream *stream, int result)
+/* Tells why it may not go on, if that is why the pumps came back so. */
+static bool tell_fault(struct stream *stream, int out, int in)
 {
-        if (result == -EACCES && stream->request)
-                return request_problem(stream->request);
-        return is_over_limit(stream) ? TOO_MUCH : NULL;
+        char problem[RELAY_TEXT_SIZE];
+
+        if (out == -EDQUOT || in == -EDQUOT)
+                write_too_much(stream->relay, problem);
+        else if (out == -EACCES && stream->request)
+                snprintf(problem, sizeof(problem), "%s", request_problem(stream->request));
+        else
+                return false;
+        tell(stream, RELAY_REFUSED, problem);
+        stream->is_refused = true;
+        return true;
 }
 
 static int watch_both(struct stream *stream)
@@ -204,13 +214,8 @@ static void pump(struct stream *stream)
 {
         int out = passage_pump(&stream->ways[0]), in = passage_pump(&stream->ways[1]);
         bool is_whole = !out && !in && stream->ways[0].has_ended && stream->ways[1].has_ended;
-        const char *fault = find_fault(stream, out);
 
-        if (fault) {
-                tell(stream, RELAY_REFUSED, fault);
-                stream->is_refused = true;
-        }
-        if (fault || out || in || is_whole || watch_both(stream) < 0)
+        if (tell_fault(stream, out, in) || out || in || is_whole || watch_both(stream) < 0)
                 end(stream, !is_whole);
 }
 
@@ -218,7 +223,7 @@ static void pass(struct stream *stream, uint32_t events)
 {
         /* It was reset. What the server said before that is the client's: why it wants no more, perhaps. */
         if (events & EPOLLERR) {
-                passage_pump(&stream->ways[1]);
+                tell_fault(stream, 0, passage_pump(&stream->ways[1]));
                 end(stream, true);
                 return;
         }
@@ -233,6 +238,7 @@ static void server_ready(struct watch *watch, uint32_t events)
 static void begin_to_pass(struct dial *dial, int fd, const struct address *address)
 {
         struct stream *stream = OWNER(struct stream, dial, dial);
+        struct allowance *allowance = &stream->relay->streams->allowance;
         const int yes = 1;
 
         if (fd < 0) {
@@ -249,8 +255,8 @@ static void begin_to_pass(struct dial *dial, int fd, const struct address *addre
         setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
         setsockopt(stream->client.fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-        passage_init(&stream->ways[0], stream->client.fd, fd, stream->request);
-        passage_init(&stream->ways[1], fd, stream->client.fd, NULL);
+        passage_init(&stream->ways[0], stream->client.fd, fd, stream->request, allowance);
+        passage_init(&stream->ways[1], fd, stream->client.fd, NULL, allowance);
         tell(stream, RELAY_OPENED, "");
         pump(stream);
 }
@@ -443,21 +449,26 @@ static bool find_target(struct stream *stream)
         return true;
 }
 
-static const char *find_limit(struct relay *relay)
+/* False if one more would be over a limit, which `out` names then. */
+static bool is_within_limits(struct relay *relay, char out[RELAY_TEXT_SIZE])
 {
         struct streams *streams = relay->streams;
         const struct relay_settings *settings = &relay->settings;
 
-        if (loop_now(&relay->loop) / 1000 != streams->second) {
-                streams->second = loop_now(&relay->loop) / 1000;
-                streams->begun = 0;
-        }
-        streams->begun++;
         if (settings->most_streams && streams->count > settings->most_streams)
-                return "as many connections as there may be at once";
-        if (settings->most_streams_a_second && streams->begun > settings->most_streams_a_second)
-                return "as many new connections as there may be in a second";
-        return settings->most_bytes && streams->bytes > settings->most_bytes ? TOO_MUCH : NULL;
+                snprintf(out, RELAY_TEXT_SIZE,
+                         "limits.connections: %u are open already; to allow more: --connections N",
+                         settings->most_streams);
+        else if (!allowance_of(&streams->allowance, 1))
+                write_too_much(relay, out);
+        else if (!rate_take(&streams->rate, loop_now(&relay->loop), settings->most_streams_a_second))
+                snprintf(out, RELAY_TEXT_SIZE,
+                         "limits.connections_per_second: %u have just been begun; to allow more: "
+                         "--connections-per-second N",
+                         settings->most_streams_a_second);
+        else
+                return true;
+        return false;
 }
 
 static struct stream *add(struct relay *relay, int client)
@@ -501,7 +512,7 @@ static int begin_check(struct stream *stream)
 void streams_begin(struct relay *relay, int client)
 {
         struct stream *stream = add(relay, client);
-        const char *limit;
+        char problem[RELAY_TEXT_SIZE];
         int r;
 
         if (!stream) {
@@ -512,9 +523,12 @@ void streams_begin(struct relay *relay, int client)
                 end(stream, true);
                 return;
         }
-        limit = find_limit(relay);
-        if (limit || !stream->rule) {
-                refuse(stream, limit ? limit : "no entry of network.connect allows this address and port");
+        if (!stream->rule) {
+                refuse(stream, "no entry of network.connect allows this address and port");
+                return;
+        }
+        if (!is_within_limits(relay, problem)) {
+                refuse(stream, problem);
                 return;
         }
         r = begin_check(stream);
@@ -536,7 +550,7 @@ void streams_admit(struct relay *relay, int client, uint16_t port)
         union socket_address peer = { .v6 = { .sin6_family = AF_UNSPEC } };
         socklen_t size = sizeof(peer);
         struct stream *stream = add(relay, client);
-        const char *limit;
+        char problem[RELAY_TEXT_SIZE];
 
         if (!stream) {
                 close(client);
@@ -551,9 +565,8 @@ void streams_admit(struct relay *relay, int client, uint16_t port)
                 end(stream, true);
                 return;
         }
-        limit = find_limit(relay);
-        if (limit)
-                refuse(stream, limit);
-        else
+        if (is_within_limits(relay, problem))
                 dial_loopback(stream);
+        else
+                refuse(stream, problem);
 }

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/allowance.h"
 #include "net/request.h"
 #include "scratch.h"
 
@@ -12,8 +13,9 @@
 #define HOST "Host: a.org\r\n"
 
 /* Sends this in pieces of so many bytes; returns what request_pump() said last, and what came out. */
-static int pump(const char *text, size_t piece, char *out, size_t size)
+static int pump_at_most(uint64_t most, const char *text, size_t piece, char *out, size_t size)
 {
+        struct allowance allowance = { .most = most };
         struct request *request = request_new("a.org", 80);
         int in[2], through[2], r = 0;
         uint64_t passed = 0;
@@ -26,17 +28,26 @@ static int pump(const char *text, size_t piece, char *out, size_t size)
                 size_t part = length - at < piece ? length - at : piece;
 
                 assert_int_equal(send(in[0], text + at, part, 0), part);
-                r = request_pump(request, in[1], through[0], &passed);
+                r = request_pump(request, in[1], through[0], &allowance, &passed);
         }
+        /* What did not pass at once is tried again, as when there is room. */
+        if (!r)
+                r = request_pump(request, in[1], through[0], &allowance, &passed);
         got = recv(through[1], out, size - 1, MSG_DONTWAIT);
         out[got > 0 ? got : 0] = '\0';
         assert_int_equal(passed, got > 0 ? got : 0);
+        assert_int_equal(allowance.passed, passed);
         request_free(request);
         for (int i = 0; i < 2; i++) {
                 close(in[i]);
                 close(through[i]);
         }
         return r;
+}
+
+static int pump(const char *text, size_t piece, char *out, size_t size)
+{
+        return pump_at_most(0, text, piece, out, size);
 }
 
 static void assert_passes_as(const char *text, const char *expected)
@@ -97,9 +108,31 @@ static void what_follows_is_judged_all_the_same(void **state)
         assert_string_equal(out, "");
 }
 
+/* As many bytes as may, and then it is told that there were more. */
+static void no_more_passes_than_is_allowed(void **state)
+{
+        static const char text[] = LINE HOST "\r\n";
+        char out[1024];
+
+        (void)state;
+        for (uint64_t most = 1; most < sizeof(text) + 1; most++)
+                for (size_t piece = 1; piece < sizeof(text); piece++) {
+                        bool is_enough = most >= strlen(text);
+
+                        /* What is over is noticed with the next byte at the latest. */
+                        assert_int_equal(pump_at_most(most, LINE HOST "\r\n" LINE HOST "\r\n", piece, out,
+                                                      sizeof(out)),
+                                         -EDQUOT);
+                        assert_int_equal(strlen(out), most);
+                        if (is_enough)
+                                assert_int_equal(pump_at_most(most, text, piece, out, sizeof(out)), 0);
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(no_more_passes_than_is_allowed),
                 cmocka_unit_test(requests_pass_as_they_came),
                 cmocka_unit_test(another_protocol_is_not_asked_for),
                 cmocka_unit_test(what_follows_is_judged_all_the_same),
