@@ -35,7 +35,7 @@ _abatis_value() { # FLAG
         --since | --until) _abatis_words 30m 2h 1d 7d ;;
         --verdict) _abatis_words ok failed refused timeout limit running ;;
         --file | --output | --audit-log | -o) _abatis_paths -f ;;
-        --max-output | --file-size | --written | --memory) _abatis_words 1MiB 64MiB 512MiB 2GiB ;;
+        --max-output | --file-size | --written | --memory | --traffic) _abatis_words 1MiB 64MiB 512MiB 2GiB ;;
         esac
 }
 
@@ -71,8 +71,8 @@ _abatis_parse() {
 _abatis() {
         local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
         local policy="--preset --profile --policy --workspace --data --config --read --write --exec --deny --deny-glob --protect --net
-                --connect --bind --unix --command --env --timeout --max-output --open-files --file-size --written --processes --memory
-                --cpu --audit-log --no-audit --help"
+                --connect --bind --unix --no-verify-sni --command --env --timeout --max-output --open-files --file-size --written
+                --processes --memory --cpu --connections --connections-per-second --traffic --audit-log --no-audit --help"
         local abatis_command abatis_flag
         COMPREPLY=()
 

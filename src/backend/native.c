@@ -321,6 +321,11 @@ static size_t add_seccomp(struct native *native)
                 plan_cover(plan, step, CLAUSE_LIMIT, LIMIT_MEMORY);
         switch (native->policy->network) {
         case NETWORK_DENY:
+                plan_cover(plan, step, CLAUSE_LIMIT, LIMIT_CONNECTIONS);
+                plan_cover(plan, step, CLAUSE_LIMIT, LIMIT_CONNECTION_RATE);
+                plan_cover(plan, step, CLAUSE_LIMIT, LIMIT_TRAFFIC);
+                plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
+                break;
         case NETWORK_UNIX_ONLY:
         case NETWORK_ALLOW:
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);

@@ -135,6 +135,9 @@ void native_add_limits(struct native *native)
                 case LIMIT_WRITTEN:
                         limit_written(native);
                         break;
+                case LIMIT_CONNECTIONS: /* native_network.c */
+                case LIMIT_CONNECTION_RATE:
+                case LIMIT_TRAFFIC:
                 case LIMIT_TIMEOUT:
                 case LIMIT_OUTPUT:
                 case LIMIT_COUNT:

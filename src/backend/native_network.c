@@ -11,6 +11,11 @@ enum {
         LOOPBACK_BITS = 8
 };
 
+#define NO_NETWORK "there is no network of its own here"
+
+/* Of the relay, which is the job's own. */
+static const enum limit relay_limits[] = { LIMIT_CONNECTIONS, LIMIT_CONNECTION_RATE, LIMIT_TRAFFIC };
+
 struct ports {
         struct port_range ranges[PORTS_MAX + PLACE_PORTS_MAX];
         size_t count;
@@ -97,12 +102,38 @@ static void add_binds(struct native *native, size_t step)
 
 static void miss_all(struct native *native, bool is_list)
 {
-        const char *reason = is_list ? "there is no network of its own here" : "it is for network.mode: list";
+        const char *reason = is_list ? NO_NETWORK : "it is for network.mode: list";
 
         for (size_t i = 0; i < native->policy->connect.count; i++)
                 plan_miss(native->plan, CLAUSE_CONNECT, i, "%s", reason);
         for (size_t i = 0; i < native->policy->bind.count; i++)
                 plan_miss(native->plan, CLAUSE_BIND, i, "%s", reason);
+}
+
+static void add_limits(struct native *native, size_t step)
+{
+        for (size_t i = 0; i < sizeof(relay_limits) / sizeof(*relay_limits); i++) {
+                enum limit limit = relay_limits[i];
+
+                if (native->policy->shares_session)
+                        plan_miss(
+                                native->plan, CLAUSE_LIMIT, limit,
+                                "the commands of a shared session have one network; fix: session: private, or "
+                                "no such limit");
+                else
+                        plan_cover(native->plan, step, CLAUSE_LIMIT, limit);
+        }
+}
+
+/* Where there is no connection, there is none too many: the filter sees to that. */
+static void miss_limits(struct native *native)
+{
+        enum network_mode mode = native->policy->network;
+
+        for (size_t i = 0; i < sizeof(relay_limits) / sizeof(*relay_limits) && mode != NETWORK_DENY; i++)
+                plan_miss(native->plan, CLAUSE_LIMIT, relay_limits[i],
+                          mode == NETWORK_LIST ? NO_NETWORK
+                                               : "connections are counted in network.mode: list");
 }
 
 void native_add_network(struct native *native)
@@ -115,14 +146,19 @@ void native_add_network(struct native *native)
         for (size_t i = 0; i < policy->unix_sockets.count; i++)
                 plan_miss(plan, CLAUSE_UNIX, i, "this version lets no single socket through");
         if (is_list && native->has_mounts) {
-                step = plan_step(plan, PLAN_NETWORK, NULL, 0);
+                step = plan_step(plan, PLAN_NETWORK, NULL, !policy->passes_any_name);
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
+                plan_cover(plan, step, CLAUSE_NAMES, PLAN_NO_INDEX);
                 add_entries(native, step);
                 add_binds(native, step);
+                add_limits(native, step);
                 return;
         }
-        if (is_list)
+        miss_limits(native);
+        if (is_list) {
                 plan_miss(plan, CLAUSE_NETWORK, PLAN_NO_INDEX,
                           "a list needs a network namespace, and there are no user namespaces here");
+                plan_miss(plan, CLAUSE_NAMES, PLAN_NO_INDEX, NO_NETWORK);
+        }
         miss_all(native, is_list);
 }

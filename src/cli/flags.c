@@ -31,6 +31,7 @@ const char flags_policy_help[] =
         "  --connect HOST:PORT  a host by name (*.example.org too) or address; implies --net list\n"
         "  --bind PORT          publish a port of the command's on the host's loopback; implies --net list\n"
         "  --unix PATH          not in this version\n"
+        "  --no-verify-sni      TLS on port 443 and HTTP on 80 need not name the host that was asked for\n"
         "  --command NAME       only listed programs start: a name in PATH or an absolute path\n"
         "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"
         "Limits:\n"
@@ -39,6 +40,7 @@ const char flags_policy_help[] =
         "  --open-files N, --file-size SIZE   each process, each file\n"
         "  --processes N        the whole tree (as root only with a cgroup)\n"
         "  --memory SIZE, --cpu 10s, --written SIZE   the whole tree, which is killed when it is over\n"
+        "  --connections N, --connections-per-second N, --traffic SIZE   with --connect: of the whole tree\n"
         "Audit:\n"
         "  --audit-log FILE     where it is written down what was run\n"
         "  --no-audit           nowhere\n";
@@ -64,6 +66,7 @@ static const struct flag {
         { "--connect", "network.connect", TAKES_POLICY, true },
         { "--bind", "network.bind", TAKES_POLICY, true },
         { "--unix", "network.unix", TAKES_POLICY, true },
+        { "--no-verify-sni", "network.verify_sni", TAKES_POLICY, false },
         { "--command", "process.commands", TAKES_POLICY, true },
         { "--env", "environment.pass", TAKES_POLICY, true },
         { "--timeout", "limits.timeout", TAKES_POLICY, true },
@@ -74,6 +77,9 @@ static const struct flag {
         { "--file-size", "limits.file_size", TAKES_POLICY, true },
         { "--written", "limits.written", TAKES_POLICY, true },
         { "--cpu", "limits.cpu", TAKES_POLICY, true },
+        { "--connections", "limits.connections", TAKES_POLICY, true },
+        { "--connections-per-second", "limits.connections_per_second", TAKES_POLICY, true },
+        { "--traffic", "limits.traffic", TAKES_POLICY, true },
         { "--audit-log", "audit.log", TAKES_POLICY, true },
         { "--no-audit", "audit.log", TAKES_POLICY, false },
         { "--best-effort", NULL, TAKES_BEST_EFFORT, false },
@@ -205,6 +211,12 @@ static int set_result_fd(const char *value, struct flags *flags)
         return 0;
 }
 
+/* The value of a key whose flag takes none. */
+static const char *said_by(const struct flag *flag)
+{
+        return strcmp(flag->key, "audit.log") == 0 ? "off" : "false";
+}
+
 static int apply(const struct flag *flag, const char *value, struct flags *flags)
 {
         struct setting *settings;
@@ -215,7 +227,7 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                         return complain("out of memory");
                 flags->settings = settings;
                 settings[flags->setting_count++] =
-                        (struct setting){ flag->name, flag->key, flag->has_value ? value : "off" };
+                        (struct setting){ flag->name, flag->key, flag->has_value ? value : said_by(flag) };
         } else if (!strcmp(flag->name, "--preset") || !strcmp(flag->name, "--profile"))
                 flags->policy.preset = value;
         else if (!strcmp(flag->name, "--policy"))

@@ -91,6 +91,8 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         if (policy->network != NETWORK_DENY)
                 add_clause(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "network.abstract", "none");
         add_exceptions(plan, CLAUSE_CONNECT, "network.connect", &policy->connect);
+        if (policy->network == NETWORK_LIST && !policy->passes_any_name)
+                add_clause(plan, CLAUSE_NAMES, PLAN_NO_INDEX, "network.verify_sni", "true");
         add_exceptions(plan, CLAUSE_BIND, "network.bind", &policy->bind);
         add_exceptions(plan, CLAUSE_UNIX, "network.unix", &policy->unix_sockets);
         add_command_clauses(plan, policy);

@@ -23,6 +23,7 @@ enum clause_kind {
         CLAUSE_CONNECT,     /* an entry of network.connect */
         CLAUSE_BIND,        /* of network.bind */
         CLAUSE_UNIX,        /* of network.unix */
+        CLAUSE_NAMES,       /* TLS and HTTP name whom was asked for */
         CLAUSE_ABSTRACT,    /* other programs' abstract unix sockets are out of reach */
         CLAUSE_COMMANDS,    /* only listed commands run */
         CLAUSE_FORK,        /* no other process is started */
@@ -75,7 +76,7 @@ enum plan_op {
         PLAN_HOSTS,   /* /etc/hosts is empty, so that every name is asked for */
         PLAN_ENTER_ROOT,
         PLAN_PRIVATE_IPC,
-        PLAN_NETWORK, /* a network of its own, and a relay to what the list allows */
+        PLAN_NETWORK, /* a network of its own, and a relay to what the list allows; value 1: it checks names */
         PLAN_SESSION,
         PLAN_LIMIT, /* of the kernel, for each process; value is the enum limit */
         PLAN_CGROUP, /* of the kernel, for the whole tree; path is where the job gets a cgroup; value likewise */

@@ -42,7 +42,7 @@ static const struct op_text {
         [PLAN_ENTER_ROOT] = { "enter-root", "pivot_root", "the old root goes out of reach" },
         [PLAN_PRIVATE_IPC] = { "private-ipc", "IPC namespace", "System V and POSIX queues of its own" },
         [PLAN_NETWORK] = { "network", "network namespace with a relay",
-                           "only what network.connect allows is reached, by a relay that checks its name" },
+                           "only what network.connect allows is reached, by a relay" },
         [PLAN_SESSION] = { "session", "own session without terminal", "a new session and process group" },
         [PLAN_LIMIT] = { "limit", "rlimit", "a limit of the kernel for each process" },
         [PLAN_CGROUP] = { "cgroup", "cgroup", "a cgroup of its own for the whole tree" },
@@ -99,6 +99,13 @@ static const char *mechanism_of(const struct step *step)
         return mechanism ? mechanism : op_texts[step->op].mechanism;
 }
 
+static const char *meaning_of(const struct step *step)
+{
+        if (step->op == PLAN_NETWORK && step->value)
+                return "only what network.connect allows is reached, by a relay that checks its name";
+        return op_texts[step->op].meaning;
+}
+
 const char *plan_op_name(enum plan_op op)
 {
         return op_texts[op].name;
@@ -138,7 +145,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(steps,
                                       json_pack("{s:s, s:o, s:s, s:s}", "step", op_texts[step->op].name,
                                                 "path", json_from_string(step->path), "mechanism",
-                                                mechanism_of(step), "meaning", op_texts[step->op].meaning));
+                                                mechanism_of(step), "meaning", meaning_of(step)));
         }
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
@@ -202,14 +209,13 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
         }
         text_add(&text, "\nsteps\n");
         for (size_t i = 0; i < plan->step_count; i++) {
-                const struct op_text *op = &op_texts[plan->steps[i].op];
                 const char *path = plan->steps[i].path;
 
-                text_addf(&text, "  %2zu %-16s ", i + 1, op->name);
+                text_addf(&text, "  %2zu %-16s ", i + 1, op_texts[plan->steps[i].op].name);
                 if (is_of_limit(&plan->steps[i]))
                         text_addf(&text, "%s: ", limit_key((enum limit)plan->steps[i].value));
                 text_add_line(&text, path ? path : "");
-                text_addf(&text, "%s%s\n", path ? ": " : "", op->meaning);
+                text_addf(&text, "%s%s\n", path ? ": " : "", meaning_of(&plan->steps[i]));
         }
         text_add(&text, "\nlandlock grants\n");
         for (size_t i = 0; i < plan->grant_count; i++) {

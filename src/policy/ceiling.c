@@ -175,6 +175,18 @@ static int cut_network(abatis_policy *policy, const abatis_policy *ceiling, abat
         return 0;
 }
 
+static int cut_name_check(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        const struct note *note = policy_find_note(policy, KEY_VERIFY_SNI, NULL);
+
+        if (!ceiling->has[KEY_VERIFY_SNI] || ceiling->passes_any_name || !policy->passes_any_name)
+                return 0;
+        if (note && note->is_asked)
+                return refuse(keys[KEY_VERIFY_SNI].name, note->value, note->origin, err);
+        policy->passes_any_name = false;
+        return 0;
+}
+
 /* A variable that is passed by name must be on the ceiling's list; where that passes all, it must not look secret. */
 static bool may_have(const abatis_policy *ceiling, enum key_id key, const char *item)
 {
@@ -352,6 +364,8 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
         policy->has_private_tmp |= ceiling->has_private_tmp && !path_is_below("/tmp", policy->workspace);
         if (!r)
                 r = cut_network(policy, ceiling, err);
+        if (!r)
+                r = cut_name_check(policy, ceiling, err);
         if (!r)
                 r = cut_exceptions(policy, ceiling, err);
         if (!r)

@@ -61,7 +61,8 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
                                            policy->has_private_tmp,
                                            policy->reaches_control_sockets,
                                            policy->passes_named_only,
-                                           policy->forbids_forks };
+                                           policy->forbids_forks,
+                                           policy->passes_any_name };
         struct sha256 hash;
 
         sha256_init(&hash);

@@ -222,6 +222,12 @@ static void judge_network(struct lint *lint)
         if (policy->network == NETWORK_LIST && !policy->connect.count && !policy->bind.count &&
             !policy->unix_sockets.count)
                 find(lint, "network.mode list does nothing that deny does not: nothing is listed");
+        if (policy->passes_any_name && policy->network == NETWORK_LIST)
+                find(lint,
+                     "hole: network.verify_sni is false: a server that hosts many names can be asked for another one");
+        else if (policy->passes_any_name)
+                find(lint, "network.verify_sni does nothing: the mode is %s, not list",
+                     network_mode_name(policy->network));
 }
 
 int abatis_policy_lint(abatis_policy *policy, char **out, int *count, abatis_error *err)

@@ -161,6 +161,9 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_SESSION:
                 is_narrower = policy->shares_session || strcmp(entry->value, "shared");
                 break;
+        case KEY_VERIFY_SNI:
+                is_narrower = policy->passes_any_name || strcmp(entry->value, "false");
+                break;
         case KEY_FORK:
                 is_narrower = !policy->forbids_forks || strcmp(entry->value, "true");
                 break;
@@ -179,6 +182,9 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_CPU:
         case KEY_FILE_SIZE:
         case KEY_WRITTEN:
+        case KEY_CONNECTIONS:
+        case KEY_CONNECTION_RATE:
+        case KEY_TRAFFIC:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
                 is_narrower = is_below_limit(policy, entry);

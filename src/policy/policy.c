@@ -56,6 +56,9 @@ enum key_id limit_key_id(enum limit limit)
                 [LIMIT_MEMORY] = KEY_MEMORY,
                 [LIMIT_CPU] = KEY_CPU,
                 [LIMIT_WRITTEN] = KEY_WRITTEN,
+                [LIMIT_CONNECTIONS] = KEY_CONNECTIONS,
+                [LIMIT_CONNECTION_RATE] = KEY_CONNECTION_RATE,
+                [LIMIT_TRAFFIC] = KEY_TRAFFIC,
         };
 
         return ids[limit];

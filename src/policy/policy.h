@@ -34,14 +34,17 @@ static inline bool network_has_unix_sockets(enum network_mode mode)
 }
 
 enum limit {
-        LIMIT_TIMEOUT,    /* milliseconds */
-        LIMIT_OUTPUT,     /* bytes, each of stdout and stderr */
-        LIMIT_OPEN_FILES, /* each process */
-        LIMIT_FILE_SIZE,  /* bytes, each file */
-        LIMIT_PROCESSES,  /* the tree */
-        LIMIT_MEMORY,     /* bytes, the tree */
-        LIMIT_CPU,        /* milliseconds, the tree */
-        LIMIT_WRITTEN,    /* bytes, the tree */
+        LIMIT_TIMEOUT,         /* milliseconds */
+        LIMIT_OUTPUT,          /* bytes, each of stdout and stderr */
+        LIMIT_OPEN_FILES,      /* each process */
+        LIMIT_FILE_SIZE,       /* bytes, each file */
+        LIMIT_PROCESSES,       /* the tree */
+        LIMIT_MEMORY,          /* bytes, the tree */
+        LIMIT_CPU,             /* milliseconds, the tree */
+        LIMIT_WRITTEN,         /* bytes, the tree */
+        LIMIT_CONNECTIONS,     /* at once, the tree */
+        LIMIT_CONNECTION_RATE, /* new ones in a second, the tree */
+        LIMIT_TRAFFIC,         /* bytes both ways, the tree */
         LIMIT_COUNT
 };
 
@@ -111,6 +114,7 @@ struct abatis_policy {
         bool has_private_tmp;
         bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
         bool passes_named_only;       /* of the environment, nothing but what the two lists name */
+        bool passes_any_name;         /* in a list: what TLS and HTTP name need not be who was asked for */
         bool forbids_forks;
         bool shares_session;         /* commands of one sandbox have /tmp and processes in common */
         bool is_finished;            /* policy_finish() has seen to everything since the last change */

@@ -233,6 +233,8 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
                 return set_item(policy, setting->key, setting->value, err);
         case KEY_SESSION:
                 return set_session(policy, setting->value, err);
+        case KEY_VERIFY_SNI:
+                return set_flag(setting->value, &policy->passes_any_name, false, err);
         case KEY_FORK:
                 return set_flag(setting->value, &policy->forbids_forks, false, err);
         case KEY_SIGNALS:
@@ -250,6 +252,9 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
         case KEY_CPU:
         case KEY_FILE_SIZE:
         case KEY_WRITTEN:
+        case KEY_CONNECTIONS:
+        case KEY_CONNECTION_RATE:
+        case KEY_TRAFFIC:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
                 return key_parse_limit(setting->key, setting->value, &policy->limits[key_limit(setting->key)],

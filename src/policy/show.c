@@ -140,6 +140,10 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 if (policy->shares_session)
                         lines_add(lines, key, "shared", false, policy_origin(policy, key, NULL));
                 return;
+        case KEY_VERIFY_SNI:
+                if (policy->passes_any_name)
+                        lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));
+                return;
         case KEY_FORK:
                 if (policy->forbids_forks)
                         lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));
@@ -161,6 +165,9 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
         case KEY_CPU:
         case KEY_FILE_SIZE:
         case KEY_WRITTEN:
+        case KEY_CONNECTIONS:
+        case KEY_CONNECTION_RATE:
+        case KEY_TRAFFIC:
         case KEY_TIMEOUT:
         case KEY_OUTPUT:
                 add_quantity(lines, policy, key, policy->limits[key_limit(key)]);

@@ -25,8 +25,8 @@ enum {
         PATIENCE_MS = 5000,
         LAST_WORDS_MS = 1000,
         SEEN_MAX = 4096,
-        STREAMS_MAX = 4096,
-        MEMORY_EXEC = 0x10 /* MFD_EXEC, Linux 6.3 */
+        STREAMS_MAX = 4096, /* where the policy does not say */
+        MEMORY_EXEC = 0x10  /* MFD_EXEC, Linux 6.3 */
 };
 
 static int lift(int fd)
@@ -83,16 +83,26 @@ static void add_binds(const abatis_policy *policy, struct relay_settings *settin
         }
 }
 
+static uint32_t at_most(uint64_t limit)
+{
+        return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+}
+
 static int make_settings(const abatis_policy *policy, bool has_rules, abatis_error *err)
 {
         OWN_FD int fd = lift(memfd_create("abatis relay's settings", MFD_CLOEXEC));
         struct relay_settings settings = { .entry_count = (uint32_t)policy->connect.count,
-                                           .checks_names = true,
-                                           .most_streams = STREAMS_MAX,
+                                           .checks_names = !policy->passes_any_name,
+                                           .most_streams = at_most(policy->limits[LIMIT_CONNECTIONS]),
+                                           .most_streams_a_second =
+                                                   at_most(policy->limits[LIMIT_CONNECTION_RATE]),
+                                           .most_bytes = policy->limits[LIMIT_TRAFFIC],
                                            .has_rules = has_rules };
         int r;
 
         add_binds(policy, &settings);
+        if (!settings.most_streams)
+                settings.most_streams = STREAMS_MAX;
         cage_build(&settings.cage);
         for (size_t i = 0; i < policy->connect.count; i++)
                 settings.entries_size += (uint32_t)strlen(policy->connect.items[i]) + 1;

@@ -235,6 +235,9 @@ static void set_limits(struct opener *opener)
                         set_limit(opener, RLIMIT_CPU, seconds, seconds + 1);
                         break;
                 case LIMIT_WRITTEN:
+                case LIMIT_CONNECTIONS:
+                case LIMIT_CONNECTION_RATE:
+                case LIMIT_TRAFFIC:
                 case LIMIT_TIMEOUT:
                 case LIMIT_OUTPUT:
                 case LIMIT_COUNT:

@@ -54,7 +54,7 @@ test_a_flag_without_its_value_is_refused() {
         local flag
         for flag in --preset --workspace --data --config --read --write --exec --deny --deny-glob --protect --net --connect \
                 --bind --unix --command --env --timeout --max-output --open-files --file-size --written --processes --memory --cpu \
-                --result-fd; do
+                --connections --connections-per-second --traffic --result-fd; do
                 bad 125 "$flag" run "$flag"
         done
 }
@@ -99,8 +99,8 @@ test_bad_durations_are_refused() {
 
 test_bad_sizes_are_refused() {
         local value flag
-        for flag in --max-output --file-size --written; do
-                for value in 5x -1 '' 99999999999999GiB 18446744073709551616 9223372036854775808GiB '1 MiB' MiB 0x10 1.5MiB nan; do
+        for flag in --max-output --file-size --written --traffic; do
+                for value in 5x -1 '' 99999999999999GiB 18446744073709551616 9223372036854775808GiB '1 MiB' MiB 0x10 1.5MiB nan 0; do
                         bad 125 '' run "$flag" "$value" "${MARK[@]}"
                 done
         done
@@ -111,7 +111,11 @@ test_bad_counts_are_refused() {
         for value in -1 abc '' 99999999999999999999999 1.5 '5 ' 5MiB; do
                 bad 125 open run --open-files "$value" "${MARK[@]}"
                 bad 125 processes run --processes "$value" "${MARK[@]}"
+                bad 125 connections run --connect example.org:443 --connections "$value" "${MARK[@]}"
+                bad 125 connections-per-second run --connect example.org:443 --connections-per-second "$value" "${MARK[@]}"
         done
+        bad 125 'write none' run --connect example.org:443 --connections 0 "${MARK[@]}"
+        bad 125 'takes no value' run --connect example.org:443 --no-verify-sni=true "${MARK[@]}"
 }
 
 test_a_bad_result_descriptor_is_refused() {
@@ -341,6 +345,18 @@ test_what_cannot_be_enforced_is_refused_by_name_unless_best_effort() {
         refused_by_name network. --connect 'example.org:*'
         refused_by_name network.bind --bind 8080
         refused_by_name network.unix --unix /run/some.sock
+        local mode
+        for mode in allow unix-only; do
+                refused_by_name limits.connections --net "$mode" --connections 5
+                refused_by_name limits.connections_per_second --net "$mode" --connections-per-second 5
+                refused_by_name limits.traffic --net "$mode" --traffic 1MiB
+        done
+}
+
+test_where_there_is_no_network_limits_of_connections_hold_by_themselves() {
+        control "$ABATIS" run --connections 5 --connections-per-second 5 --traffic 1MiB -- true
+        control "$ABATIS" run --net allow --connections none --traffic none -- true
+        control "$ABATIS" run --net allow --no-verify-sni -- true
 }
 
 test_a_pattern_is_held_by_the_broker() {

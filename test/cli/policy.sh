@@ -369,6 +369,10 @@ EOF
                 "'$HOME/bin' is in PATH and writable" "may be read and the network is open"; do
                 grep -qF "$text" "$T/out" || fail "not found: $text in $(cat "$T/out")"
         done
+        exits 1 "$ABATIS" policy lint --no-verify-sni
+        grep -qF 'network.verify_sni does nothing: the mode is deny, not list' "$T/out" || fail "$(cat "$T/out")"
+        exits 1 "$ABATIS" policy lint --connect example.org:443 --no-verify-sni
+        grep -qF 'hole: network.verify_sni is false' "$T/out" || fail "$(cat "$T/out")"
 }
 
 test_lint_finds_writable_startup_files() {
@@ -405,6 +409,12 @@ version: 2|1:10: version: this abatis reads version 1 only
 extends: dve|1:10: extends: there is no preset or profile 'dve'; did you mean 'dev'?
 filesystem: [a]|1:13: filesystem takes a map, not a list
 filesystem: {write: "/srv"}|1:21: filesystem.write takes a list of paths, not text
+network: {verify_sni: 1}|1:23: network.verify_sni takes true or false, not a whole number
+network: {verify_sni: maybe}|1:23: network.verify_sni takes true or false, not text
+limits: {connections: 0}|1:23: limits.connections: '0' is zero; write none to have no limit
+limits: {connections_per_second: -1}|1:34: limits.connections_per_second: '-1' is not of the form 256
+limits: {traffic: 99999999999GiB}|1:19: limits.traffic: '99999999999GiB' is too large
+limits: {connection: 5}|1:10: unknown key 'connection' in limits; did you mean 'connections'?
 process: {fork: no}|1:17: process.fork takes true or false, not text
 version: 1\nversion: 1|2:1: duplicate key 'version', first on line 1
 filesystem: {write: ["/nowhere"]}|1:22: filesystem.write: '/nowhere' does not exist

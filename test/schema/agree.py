@@ -87,6 +87,7 @@ RIGHT = {
     "network.connect": lambda r: some(r, HOSTS),
     "network.bind": lambda r: some(r, [1, 80, 8080, 65535, "inherited"]),
     "network.unix": lambda r: some(r, PATHS),
+    "network.verify_sni": lambda r: r.choice([True, False]),
     "process.fork": lambda r: r.choice([True, False]),
     "process.signals": lambda r: r.choice([True, False]),
     "process.commands": lambda r: some(r, PATHS),
@@ -100,6 +101,9 @@ RIGHT = {
     "limits.cpu": lambda r: r.choice(TIMES),
     "limits.file_size": lambda r: r.choice(SIZES),
     "limits.written": lambda r: r.choice(SIZES),
+    "limits.connections": lambda r: r.choice(COUNTS),
+    "limits.connections_per_second": lambda r: r.choice(COUNTS),
+    "limits.traffic": lambda r: r.choice(SIZES),
     "limits.timeout": lambda r: r.choice(TIMES),
     "limits.output": lambda r: r.choice(SIZES),
 }

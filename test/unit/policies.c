@@ -251,5 +251,8 @@ abatis_policy *policy_with_everything(void)
         set(policy, "limits.memory", "1M");
         set(policy, "limits.cpu", "1s");
         set(policy, "limits.written", "1G");
+        set(policy, "limits.connections", "9");
+        set(policy, "limits.connections_per_second", "9");
+        set(policy, "limits.traffic", "1G");
         return policy;
 }

@@ -356,10 +356,12 @@ static void control_sockets_are_behind_the_ceiling(void **state)
 static void limits_are_cut_or_refused(void **state)
 {
         static const char *const limits[][3] = {
-                { "memory", "1GiB", "1025MiB" }, { "processes", "9", "10" },
-                { "open_files", "64", "65" },    { "cpu", "60s", "61s" },
-                { "file_size", "1000", "1001" }, { "written", "1K", "1025" },
-                { "timeout", "1m", "60001ms" },  { "output", "1KiB", "1025" },
+                { "memory", "1GiB", "1025MiB" },  { "processes", "9", "10" },
+                { "open_files", "64", "65" },     { "cpu", "60s", "61s" },
+                { "file_size", "1000", "1001" },  { "written", "1K", "1025" },
+                { "timeout", "1m", "60001ms" },   { "output", "1KiB", "1025" },
+                { "connections", "2", "3" },      { "connections_per_second", "5", "6" },
+                { "traffic", "1MiB", "1025KiB" },
         };
 
         (void)state;
@@ -418,6 +420,26 @@ static void programs_are_those_of_the_ceiling(void **state)
         assert_composition_refused(
                 &(struct texts){ .system = "process: {commands: [git]}" },
                 "system:1:22: process.commands: a ceiling lists programs by their absolute paths");
+}
+
+static void names_are_checked_where_they_must_be(void **state)
+{
+        const char *ceiling = "network: {verify_sni: true}", *without = "network: {verify_sni: false}";
+        abatis_policy *policy;
+
+        (void)state;
+        assert_within(ceiling, ceiling);
+        assert_within(without, without);
+        assert_within("version: 1", without);
+        assert_beyond(ceiling, without, "network.verify_sni 'false' (given:1)");
+        assert_flag_beyond(ceiling, "network.verify_sni", "false");
+        /* What nobody asked for is cut. */
+        make_profile("p", format("extends: dev\n%s", without));
+        for (int i = 0; i < 2; i++) {
+                policy = composed(.system = i ? ceiling : "version: 1", .preset = "p");
+                assert_int_equal(policy->passes_any_name, !i);
+                abatis_policy_free(policy);
+        }
 }
 
 static void processes_are_held(void **state)
@@ -571,6 +593,7 @@ int main(void)
                 COMPOSITION_TEST(control_sockets_are_behind_the_ceiling),
                 COMPOSITION_TEST(limits_are_cut_or_refused),
                 COMPOSITION_TEST(programs_are_those_of_the_ceiling),
+                COMPOSITION_TEST(names_are_checked_where_they_must_be),
                 COMPOSITION_TEST(processes_are_held),
                 COMPOSITION_TEST(variables_are_those_of_the_ceiling),
                 COMPOSITION_TEST(a_ceiling_is_not_built_on_profiles_of_the_user),

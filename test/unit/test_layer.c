@@ -272,7 +272,7 @@ static void an_unknown_key_is_refused_with_a_guess(void **state)
                 "session, filesystem, network, process, environment, limits, audit");
         refuses("limits: {limits.timeout: 3s}\n",
                 "f:1:10: unknown key 'limits.timeout' in limits; there are memory, processes, open_files, cpu, "
-                "file_size, written, timeout, output");
+                "file_size, written, connections, connections_per_second, traffic, timeout, output");
         refuses("read: [all]\n",
                 "f:1:1: unknown key 'read'; there are version, extends, session, filesystem, network, "
                 "process, environment, limits, audit");

@@ -240,15 +240,21 @@ static void no_exception_to_the_network_mode_is_added(void **state)
         assert_wider("network: {mode: deny}", "network: {connect: ['a:1']}", "1:21: network.connect: 'a:1'");
         assert_wider("network: {mode: allow}", "network: {unix: [/run/docker.sock]}", "1:18: network.unix:");
         assert_narrower("network: {mode: allow}", "network: {mode: list, connect: ['a:1'], bind: [80]}");
+        assert_wider(user, "network: {verify_sni: false}", "1:23: network.verify_sni: 'false'");
+        assert_narrower(user, "network: {verify_sni: true}");
+        assert_narrower("network: {verify_sni: false}", "network: {verify_sni: false}");
+        assert_narrower("network: {verify_sni: false}", "network: {verify_sni: true}");
 }
 
 static void no_limit_is_raised(void **state)
 {
         static const char *const limits[][3] = {
-                { "memory", "1GiB", "1025MiB" }, { "processes", "9", "10" },
-                { "open_files", "64", "65" },    { "cpu", "60s", "61s" },
-                { "file_size", "1000", "1001" }, { "written", "1K", "1025" },
-                { "timeout", "1m", "60001ms" },  { "output", "1KiB", "1025" },
+                { "memory", "1GiB", "1025MiB" },  { "processes", "9", "10" },
+                { "open_files", "64", "65" },     { "cpu", "60s", "61s" },
+                { "file_size", "1000", "1001" },  { "written", "1K", "1025" },
+                { "timeout", "1m", "60001ms" },   { "output", "1KiB", "1025" },
+                { "connections", "2", "3" },      { "connections_per_second", "5", "6" },
+                { "traffic", "1MiB", "1025KiB" },
         };
 
         (void)state;

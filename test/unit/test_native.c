@@ -290,6 +290,40 @@ static void counting_processes_needs_a_user_namespace(void **state)
         assert_int_equal(compile_with(&root, "dev", "limits.open_files", "9"), 0);
 }
 
+/* Where a relay counts, or where there is nothing to be counted. */
+static void limits_of_connections_need_a_relay_or_no_network(void **state)
+{
+        static const char *const limits[] = { "limits.connections", "limits.connections_per_second",
+                                              "limits.traffic" };
+        static const struct {
+                const char *mode, *session;
+                int expected;
+        } cases[] = { { "deny", "private", 0 },
+                      { "deny", "shared", 0 },
+                      { "list", "private", 0 },
+                      { "list", "shared", ABATIS_E_UNENFORCEABLE },
+                      { "unix-only", "private", ABATIS_E_UNENFORCEABLE },
+                      { "allow", "private", ABATIS_E_UNENFORCEABLE } };
+
+        (void)state;
+        for (size_t i = 0; i < 3 * sizeof(cases) / sizeof(*cases); i++) {
+                abatis_policy *policy = new_policy("dev");
+                struct plan *plan = NULL;
+                abatis_error err = { .message = "" };
+
+                set(policy, "network.mode", cases[i / 3].mode);
+                set(policy, "session", cases[i / 3].session);
+                assert_int_equal(backend_compile(policy, &able, false, &plan, NULL), 0);
+                plan_free(plan);
+                plan = NULL;
+                set(policy, limits[i % 3], "7");
+                assert_int_equal(backend_compile(policy, &able, false, &plan, &err), cases[i / 3].expected);
+                assert_true(!cases[i / 3].expected || strstr(err.message, limits[i % 3]));
+                plan_free(plan);
+                abatis_policy_free(policy);
+        }
+}
+
 static void a_denied_path_that_could_be_created_needs_a_broker(void **state)
 {
         (void)state;
@@ -364,6 +398,7 @@ int main(void)
                 POLICY_TEST(nothing_else_counts_on_a_pattern_that_is_not_enforced),
                 POLICY_TEST(a_pattern_is_printed_on_one_line),
                 POLICY_TEST(counting_processes_needs_a_user_namespace),
+                POLICY_TEST(limits_of_connections_need_a_relay_or_no_network),
                 POLICY_TEST(a_denied_path_that_could_be_created_needs_a_broker),
                 POLICY_TEST(a_denied_path_behind_a_replaceable_link_is_refused_by_name),
                 POLICY_TEST(every_ancestor_of_a_hidden_path_below_a_writable_tree_is_pinned),

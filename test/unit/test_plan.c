@@ -71,7 +71,10 @@ static void everything_that_was_promised_is_a_clause(void **state)
                                              "limits.processes",
                                              "limits.memory",
                                              "limits.cpu",
-                                             "limits.written" };
+                                             "limits.written",
+                                             "limits.connections",
+                                             "limits.connections_per_second",
+                                             "limits.traffic" };
         abatis_policy *policy = policy_with_everything();
         struct plan *plan = plan_new(policy, "test");
         char name[512];
@@ -86,6 +89,24 @@ static void everything_that_was_promised_is_a_clause(void **state)
         assert_true(has_clause(plan, name));
         plan_free(plan);
         abatis_policy_free(policy);
+}
+
+static void a_list_promises_that_names_are_checked_unless_told_otherwise(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 3; i++) {
+                abatis_policy *policy = new_policy("dev");
+                struct plan *plan;
+
+                if (i)
+                        set(policy, "network.mode", "list");
+                if (i == 2)
+                        set(policy, "network.verify_sni", "false");
+                plan = plan_new(policy, "test");
+                assert_int_equal(has_clause(plan, "network.verify_sni true"), i == 1);
+                plan_free(plan);
+                abatis_policy_free(policy);
+        }
 }
 
 static void a_policy_that_reads_all_promises_nothing_of_reading(void **state)
@@ -357,6 +378,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 POLICY_TEST(everything_that_was_promised_is_a_clause),
+                POLICY_TEST(a_list_promises_that_names_are_checked_unless_told_otherwise),
                 POLICY_TEST(a_policy_that_reads_all_promises_nothing_of_reading),
                 POLICY_TEST(a_plan_that_covers_every_clause_passes),
                 POLICY_TEST(any_clause_without_a_step_is_an_error_that_names_it),

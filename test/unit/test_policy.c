@@ -267,6 +267,9 @@ static void each_key_lands_where_it_belongs(void **state)
                 { "limits.memory", "512MiB", LIMIT_MEMORY, 512ull << 20 },
                 { "limits.written", "2GiB", LIMIT_WRITTEN, 2ull << 30 },
                 { "limits.cpu", "10s", LIMIT_CPU, 10000 },
+                { "limits.connections", "3", LIMIT_CONNECTIONS, 3 },
+                { "limits.connections_per_second", "4", LIMIT_CONNECTION_RATE, 4 },
+                { "limits.traffic", "1GiB", LIMIT_TRAFFIC, 1ull << 30 },
         };
         abatis_policy *policy = new_policy("dev");
 
@@ -280,6 +283,11 @@ static void each_key_lands_where_it_belongs(void **state)
                 set(policy, "network.mode", network_mode_name((enum network_mode)mode));
                 assert_int_equal(policy->network, mode);
         }
+        assert_false(policy->passes_any_name);
+        set(policy, "network.verify_sni", "false");
+        assert_true(policy->passes_any_name);
+        set(policy, "network.verify_sni", "true");
+        assert_false(policy->passes_any_name);
         set(policy, "network.connect", "example.org:443");
         set(policy, "network.bind", "8080");
         set(policy, "network.unix", "/run/x");
