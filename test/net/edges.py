@@ -88,4 +88,174 @@ def refused_hello():
     return done.returncode != 0
 
 
+def is_served(sock):
+    """Whether whoever listens outside answers."""
+    try:
+        sock.sendall(b"x")
+        return sock.recv(1) == b"x"
+    except ConnectionError:
+        return False
+
+
+def try_to_connect():
+    try:
+        return connect()
+    except ConnectionError:
+        return None
+
+
+# ---- limits: what follows succeeds only where there is no limit ---------------------------------------------------------
+
+
+def third():
+    """A third connection beside two others, and one when there is room again."""
+    socks = [connect(), connect()]
+    if not all(map(is_served, socks)):
+        sys.exit(2)
+    other = try_to_connect()
+    if other and is_served(other):
+        return True
+    socks.pop().close()
+    for _ in range(200):
+        other = try_to_connect()
+        if other and is_served(other):
+            return False
+        time.sleep(0.02)
+    sys.exit(3)
+
+
+def twenty():
+    """Twenty that come at once; three must be served in any case."""
+    address = socket.getaddrinfo(HOST, ECHO, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+    socks = [socket.socket() for _ in range(20)]
+    for sock in socks:
+        sock.setblocking(False)
+        sock.connect_ex(address)
+    served = 0
+    for sock in socks:
+        sock.settimeout(10)
+        served += is_served(sock)
+    if served < 3:
+        sys.exit(2)
+    return served == 20
+
+
+def much():
+    """Four connections that pass 50,000 bytes at once, each way, and one behind them."""
+    socks, back = [connect() for _ in range(4)], []
+
+    def talk(sock):
+        try:
+            sock.sendall(bytes(50000))
+            sock.shutdown(socket.SHUT_WR)
+            back.append(len(read_all(sock)))
+        except OSError:
+            pass
+
+    talkers = [threading.Thread(target=talk, args=(sock,)) for sock in socks]
+    for talker in talkers:
+        talker.start()
+    for talker in talkers:
+        talker.join()
+    last = try_to_connect()
+    return bool(last and is_served(last) and back == [50000] * 4)
+
+
+def web():
+    """Requests for another host of the same server: TLS, and plain HTTP."""
+    tls = subprocess.run(["openssl", "s_client", "-connect", HOST + ":443", "-servername", "closed.example"],
+                         stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
+    sock = connect(80)
+    sock.sendall(b"GET / HTTP/1.1\r\nHost: closed.example\r\nConnection: close\r\n\r\n")
+    return tls.returncode == 0 and read_all(sock).startswith(b"HTTP/1.1 200")
+
+
+# ---- hostile clients: meanwhile an honest one is served as ever ---------------------------------------------------------
+
+
+def half_open():
+    """A thousand that connect and say nothing, or half of a hello or a head."""
+    first = (b"", b"\x16\x03\x01\x20\x00\x01", b"GET / HTTP/1.1\r\nHost: open")
+    socks = []
+    for number in range(1000):
+        socks.append(connect((443, 443, 80)[number % 3], socket.AF_INET))
+        socks[-1].sendall(first[number % 3])
+    return both_ways()
+
+
+def never_reads():
+    """Fifty that send without end and read nothing."""
+    socks = [connect() for _ in range(50)]
+    for sock in socks:
+        sock.setblocking(False)
+        try:
+            while sock.send(bytes(65536)):
+                pass
+        except BlockingIOError:
+            pass
+    return both_ways()
+
+
+def quick():
+    """Ten thousand that connect and are gone at once: some with a reset, some with the end of their words."""
+    address = socket.getaddrinfo(HOST, ECHO, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+    for number in range(10000):
+        sock = socket.socket()
+        if number % 2:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        sock.setblocking(False)
+        sock.connect_ex(address)
+        sock.close()
+    return both_ways()
+
+
+def long_hello():
+    """A hello that has no end, in small pieces."""
+    socks = [connect(443) for _ in range(20)]
+    for _ in range(200):
+        for sock in socks:
+            try:
+                sock.sendall(b"\x16\x03\x01\x00\x64" + (b"\x01\x0f\xff\xff" + bytes(96)))
+            except ConnectionError:
+                pass
+    return both_ways()
+
+
+def many_names():
+    """More names than there are addresses for: those that were there stay."""
+    connect()
+    for number in range(5000):
+        try:
+            socket.getaddrinfo(f"n{number}.wild.example", ECHO, socket.AF_INET, socket.SOCK_STREAM)
+        except socket.gaierror:
+            break
+    else:
+        return False
+    return both_ways()
+
+
+def name_server():
+    with open("/etc/resolv.conf", encoding="ascii") as file:
+        return next(line.split()[1] for line in file if line.startswith("nameserver"))
+
+
+def slow_questions():
+    """Questions over TCP byte by byte, too long, too short, and never ended, by more than there is room for."""
+    question = b"\x12\x34\x01\0\0\1\0\0\0\0\0\0\4open\7example\0\0\1\0\1"
+    whole = len(question).to_bytes(2, "big") + question
+    socks = [socket.create_connection((name_server(), 53), 10) for _ in range(100)]
+    for number, sock in enumerate(socks):
+        try:
+            sock.sendall((b"", b"\0", b"\0\0", b"\xff\xff" + bytes(3000), whole[:9])[number % 5])
+        except ConnectionError:
+            pass
+    slow = socket.create_connection((name_server(), 53), 10)
+    slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for at in range(len(whole)):
+        slow.sendall(whole[at:at + 1])
+        if at == 9 and not both_ways():
+            return False
+    return slow.recv(4)[2:] == b"\x12\x34"
+
+
 sys.exit(0 if globals()[sys.argv[1]]() else 1)

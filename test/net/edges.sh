@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # edges.sh: what run.sh tries beside whole clients: the edges of connections, what is told of them, and what is left behind.
 # Sourced by run.sh.
-EDGES_ALLOWED=("open.example:7,443,8443")
+EDGES_ALLOWED=("open.example:7,80,443,8443" "*.wild.example:7")
 
 edge() { # NAME COMMAND...: the command must succeed
         local name=$1$AS
@@ -54,9 +54,37 @@ relay_is_gone() { # after a run that ends by itself, and one that is killed
         return 1
 }
 
+# ---- limits: what passes without one, and is told as refused with one ----
+limited() { # PROGRAM KEY FLAG...
+        local program=$1 key=$2
+        shift 2
+        as_user "$ABATIS" run --no-audit --connect open.example:7 -- "$LAB/bin/edges.py" "$program" || return 1
+        as_user "$ABATIS" run --no-audit --connect open.example:7 "$@" -- "$LAB/bin/edges.py" "$program"
+        [[ $? == 1 && $TEXT == *"abatis: refused a connection to open.example:7: limits.$key: "*"; to allow more: $1 "* ]]
+}
+# To the byte, of connections that are open together; and what is over a limit ends no command.
+traffic_is_exact() {
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 --traffic 100000 -- "$LAB/bin/edges.py" much
+        python3 -c 'import json, sys
+result = json.loads(sys.argv[1])
+seen = result["connections"]
+assert sum(c["sent"] + c["received"] for c in seen) == 100000, seen
+assert len(seen) == 5 and all("limits.traffic" in c["problem"] for c in seen if c["verdict"] == "refused"), seen
+assert seen[-1]["verdict"] == "refused" and result["exit_code"] == 1 and result["limit"] is None, result' "$(grep '^{' <<<"$TEXT")"
+}
+# Who was asked for is connected to, whomever the first words name.
+any_name_passes() {
+        local mark
+        inside open.example:80,443 -- "$LAB/bin/edges.py" web && return 1
+        mark=$(sink mark)
+        as_user "$ABATIS" run --no-audit --no-verify-sni --connect open.example:80,443 -- "$LAB/bin/edges.py" web || return 1
+        sink served "$mark" names=closed.example && sink served "$mark" host=closed.example &&
+                ! sink received "$mark" tcp 93.184.216.99 '*' && ! sink received "$mark" tcp '*::99' '*'
+}
+
 test_edges() {
         local name
-        for name in urgent half_hello both_ways many own_loopback refused_hello; do
+        for name in urgent half_hello both_ways many own_loopback refused_hello half_open never_reads quick long_hello many_names slow_questions; do
                 edge "edge_$name" inside_edge "$name"
         done
         edge edge_a_socket_without_a_peer_is_no_stdin stdin_is_refused alone
@@ -70,5 +98,10 @@ test_edges() {
         for name in reached much other_port taken many late relay_gone told caged only_with_a_list; do
                 edge "edge_published_$name" as_user "$LAB/bin/published.py" "$name"
         done
+        edge edge_no_more_connections_at_once_than_allowed limited third connections --connections 2
+        edge edge_no_more_connections_in_a_second_than_allowed limited twenty connections_per_second --connections-per-second 3
+        edge edge_no_more_traffic_than_allowed limited much traffic --traffic 100000
+        edge edge_traffic_is_counted_to_the_byte traffic_is_exact
+        edge edge_any_name_passes_if_told_so any_name_passes
         edge edge_no_relay_is_left_behind relay_is_gone
 }
