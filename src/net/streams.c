@@ -457,13 +457,13 @@ static bool is_within_limits(struct relay *relay, char out[RELAY_TEXT_SIZE])
 
         if (settings->most_streams && streams->count > settings->most_streams)
                 snprintf(out, RELAY_TEXT_SIZE,
-                         "limits.connections: %u are open already; to allow more: --connections N",
+                         "limits.connections: no more than %u at once; to allow more: --connections N",
                          settings->most_streams);
         else if (!allowance_of(&streams->allowance, 1))
                 write_too_much(relay, out);
         else if (!rate_take(&streams->rate, loop_now(&relay->loop), settings->most_streams_a_second))
                 snprintf(out, RELAY_TEXT_SIZE,
-                         "limits.connections_per_second: %u have just been begun; to allow more: "
+                         "limits.connections_per_second: no more than %u in a second; to allow more: "
                          "--connections-per-second N",
                          settings->most_streams_a_second);
         else

@@ -2,6 +2,7 @@
 """edges.py: what honest and dishonest clients do at the edges of a connection, from inside: edges.py NAME
 
 Exits 0 if all went as it does without a relay."""
+import os
 import socket
 import subprocess
 import sys
@@ -207,6 +208,38 @@ def quick():
         sock.connect_ex(address)
         sock.close()
     return both_ways()
+
+
+def spent():
+    """Four processes that connect as often as they can, and more often than the relay has descriptors; then they let go."""
+    connect()
+    holders = []
+    for _ in range(4):
+        done, wait = os.pipe(), os.pipe()
+        if not os.fork():
+            os.close(wait[1])
+            address = socket.getaddrinfo(HOST, 443, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+            socks = []
+            for _ in range(60):
+                socks.append(socket.socket())
+                socks[-1].setblocking(False)
+                socks[-1].connect_ex(address)
+            os.write(done[1], b"x")
+            os.read(wait[0], 1)
+            os._exit(0)
+        os.close(wait[0])
+        os.read(done[0], 1)
+        holders.append(wait[1])
+    for holder in holders:
+        os.close(holder)
+    for _ in range(4):
+        os.wait()
+    for _ in range(200):
+        other = try_to_connect()
+        if other and is_served(other):
+            return both_ways()
+        time.sleep(0.02)
+    return False
 
 
 def long_hello():

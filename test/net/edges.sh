@@ -62,6 +62,9 @@ limited() { # PROGRAM KEY FLAG...
         as_user "$ABATIS" run --no-audit --connect open.example:7 "$@" -- "$LAB/bin/edges.py" "$program"
         [[ $? == 1 && $TEXT == *"abatis: refused a connection to open.example:7: limits.$key: "*"; to allow more: $1 "* ]]
 }
+few_descriptors() {
+        as_user prlimit --nofile=128:128 "$ABATIS" run --no-audit --connect open.example:7,443 -- "$LAB/bin/edges.py" spent
+}
 # To the byte, of connections that are open together; and what is over a limit ends no command.
 traffic_is_exact() {
         as_user "$ABATIS" run --no-audit --json --connect open.example:7 --traffic 100000 -- "$LAB/bin/edges.py" much
@@ -102,6 +105,7 @@ test_edges() {
         edge edge_no_more_connections_in_a_second_than_allowed limited twenty connections_per_second --connections-per-second 3
         edge edge_no_more_traffic_than_allowed limited much traffic --traffic 100000
         edge edge_traffic_is_counted_to_the_byte traffic_is_exact
+        edge edge_a_relay_without_descriptors_goes_on few_descriptors
         edge edge_any_name_passes_if_told_so any_name_passes
         edge edge_no_relay_is_left_behind relay_is_gone
 }
