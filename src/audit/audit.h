@@ -14,6 +14,7 @@
 
 #include "abatis.h"
 #include "base/text.h"
+#include "plan/relay.h"
 
 enum audit_sync {
         AUDIT_SYNC_NEVER, /* a record survives the death of its writer; after a power cut the last ones may be missing */
@@ -52,9 +53,10 @@ struct audit_record {
         bool is_cancelled; /* said only if it was */
         const char *limit; /* the key of the limit that was hit */
         struct audit_output output[2];
+        const struct connections *connections; /* the first ones are said, and how many there were besides */
         const char *const
-                *secrets; /* wherever one of them stands in argv, cwd, context or error, "***" is written;
-                                       those of less than 4 bytes are not looked for */
+                *secrets; /* wherever one of them stands in argv, cwd, context, error or a connection,
+                                       "***" is written; those of less than 4 bytes are not looked for */
 };
 
 struct audit_log;

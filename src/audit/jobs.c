@@ -23,6 +23,7 @@ const char *verdict_name(enum audit_verdict verdict)
 void job_done(struct audit_job *job)
 {
         json_decref(job->argv);
+        json_decref(job->connections);
         free(job->id);
         free(job->command);
         free(job->program);
@@ -157,6 +158,8 @@ static bool take_record(struct audit_job *job, json_t *record, const char *event
         job->signal = clamp(json_integer_value(signal));
         job->exit_code = clamp(json_integer_value(json_object_get(record, "exit_code")));
         job->duration_ms = duration > 0 && duration < 1e15 ? duration : 0;
+        if (json_is_array(json_object_get(record, "connections")))
+                job->connections = json_incref(json_object_get(record, "connections"));
         job->output[0] = bytes_of(record, "stdout");
         job->output[1] = bytes_of(record, "stderr");
         return job->id && !has_failed;
@@ -273,6 +276,8 @@ static void join(struct audit_job *job, struct audit_job *more)
                 move_string(&job->command, &more->command);
                 move_string(&job->program, &more->program);
         }
+        if (!job->connections)
+                job->connections = take_pointer(more->connections);
         move_string(&job->cwd, &more->cwd);
         move_string(&job->context, &more->context);
         move_string(&job->policy, &more->policy);

@@ -25,8 +25,9 @@ const char *verdict_name(enum audit_verdict verdict);
 struct audit_job {
         char *id; /* owned, as all strings here; NULL: not said */
         uint64_t seq;
-        int64_t time;  /* of its first record, microseconds since 1970 */
-        json_t *argv;  /* owned: as in the record */
+        int64_t time; /* of its first record, microseconds since 1970 */
+        json_t *argv; /* owned, as the connections: as in the record */
+        json_t *connections;
         char *command; /* argv as a shell would take it, printable: no control in it, no newline */
         char *program; /* the last part of argv[0], printable */
         char *cwd, *context, *policy, *backend, *limit, *error; /* printable */

@@ -97,6 +97,8 @@ static json_t *job_to_json(const struct audit_job *job)
                 json_object_set_new(object, "stdout_bytes", json_integer(job->output[0]));
         if (job->output[1] >= 0)
                 json_object_set_new(object, "stderr_bytes", json_integer(job->output[1]));
+        if (job->connections)
+                json_object_set(object, "connections", job->connections);
         return object;
 }
 
@@ -145,8 +147,43 @@ static void add_line(struct text *text, const char *name, const char *value)
                 text_addf(text, "%-10s %s\n", name, value);
 }
 
+/* Without anything that drives a terminal; what is no text is in the record below. */
+static void add_member(struct text *text, const char *before, const json_t *object, const char *key)
+{
+        const json_t *value = json_object_get(object, key);
+        const char *string = json_string_value(value);
+
+        if (!string)
+                return;
+        text_add(text, before);
+        add_printable(text, string, strlen(string));
+}
+
+static void add_connection(struct text *text, const json_t *connection)
+{
+        const json_t *port = json_object_get(connection, "port");
+        const bool has_name = json_object_get(connection, "name");
+
+        text_addf(text, "%-10s", "network");
+        add_member(text, " ", connection, "verdict");
+        add_member(text, " ", connection, has_name ? "name" : "address");
+        if (json_is_integer(port))
+                text_addf(text, " port %lld", (long long)json_integer_value(port));
+        if (has_name)
+                add_member(text, " at ", connection, "address");
+        text_addf(text, ", %lld bytes out, %lld in",
+                  (long long)json_integer_value(json_object_get(connection, "sent")),
+                  (long long)json_integer_value(json_object_get(connection, "received")));
+        add_member(text, ", by ", connection, "program");
+        add_member(text, ": ", connection, "problem");
+        text_add(text, "\n");
+}
+
 static void add_summary(struct text *text, const struct audit_job *job)
 {
+        const json_t *connection;
+        size_t i;
+
         text_addf(text, "%-10s ", "id");
         add_printable(text, job->id, strlen(job->id));
         text_addf(text, "\n%-10s ", "time");
@@ -170,6 +207,7 @@ static void add_summary(struct text *text, const struct audit_job *job)
                 text_addf(text, "%-10s %lld bytes\n", "stdout", (long long)job->output[0]);
         if (job->output[1] >= 0)
                 text_addf(text, "%-10s %lld bytes\n", "stderr", (long long)job->output[1]);
+        json_array_foreach(job->connections, i, connection) add_connection(text, connection);
 }
 
 /* Each record laid out for reading. */

@@ -6,6 +6,7 @@
 #include "audit/mask.h"
 #include "base/json_text.h"
 #include "base/sha256.h"
+#include "plan/connection.h"
 
 enum {
         ARGV_MAX = 4096,
@@ -13,6 +14,8 @@ enum {
         PATH_BYTES_MAX = 4096,
         WORDS_MAX = 1024,
         NAME_MAX_BYTES = 256,
+        CONNECTIONS_MAX = 256,
+        CONNECTIONS_BYTES_MAX = 128 * 1024, /* with some room for the last: the line has twice as many */
 };
 
 /* Built on the way of a launch, so by hand: a tree of JSON values, or printf, would cost more than the write. */
@@ -152,6 +155,64 @@ static void add_output(struct text *text, const char *key, const struct audit_ou
         text_add(text, output->is_truncated ? ",\"truncated\":true}" : ",\"truncated\":false}");
 }
 
+/* ---- connections ---------------------------------------------------------------------------------------- */
+
+static void add_words(struct builder *builder, const char *key, const char *words)
+{
+        add_string(builder, key, *words ? words : NULL, WORDS_MAX);
+}
+
+static void add_count(struct text *text, const char *key, uint64_t number)
+{
+        add_key(text, key);
+        json_text_number(text, number);
+}
+
+/* A name, like all that the command has chosen, may hold a secret. */
+static void add_connection(struct builder *builder, const struct relay_event *event)
+{
+        abatis_connection connection;
+        char time[RECORD_TIME_SIZE];
+
+        connection_describe(event, &connection);
+        record_format_time(event->seconds * 1000000 + event->microseconds, time);
+        text_add(builder->out, "{\"time\":\"");
+        text_add(builder->out, time);
+        text_add(builder->out, "\"");
+        add_words(builder, "verdict", connection.verdict);
+        add_words(builder, "transport", connection.transport);
+        add_words(builder, "name", connection.name);
+        add_words(builder, "address", connection.address);
+        if (connection.port)
+                add_count(builder->out, "port", connection.port);
+        add_count(builder->out, "sent", connection.sent);
+        add_count(builder->out, "received", connection.received);
+        add_words(builder, "rule", connection.rule);
+        add_words(builder, "problem", connection.problem);
+        text_add(builder->out, "}");
+}
+
+static void add_connections(struct builder *builder, const struct connections *connections)
+{
+        const size_t start = builder->out->length;
+        size_t said = 0;
+
+        if (!connections || (!connections->count && !connections->omitted))
+                return;
+        add_key(builder->out, "connections");
+        text_add(builder->out, "[");
+        for (; said < connections->count && said < CONNECTIONS_MAX &&
+               builder->out->length - start < CONNECTIONS_BYTES_MAX;
+             said++) {
+                text_add(builder->out, said ? "," : "");
+                add_connection(builder, &connections->items[said]);
+        }
+        text_add(builder->out, "]");
+        if (connections->count - said + connections->omitted)
+                add_count(builder->out, "connections_omitted",
+                          connections->count - said + connections->omitted);
+}
+
 /* ---- the line ------------------------------------------------------------------------------------------- */
 
 static void add_digits(char **to, uint64_t number, int count)
@@ -247,6 +308,7 @@ void record_describe(const struct audit_record *record, struct text *out)
         add_output(out, "stdout", &record->output[0]);
         add_output(out, "stderr", &record->output[1]);
         add_string(&builder, "error", record->error, WORDS_MAX);
+        add_connections(&builder, record->connections);
         text_add(out, "}");
         out->has_failed |= builder.scratch.has_failed;
         text_done(&builder.scratch);

@@ -15,6 +15,8 @@ static const char tables[] =
         "CREATE TABLE jobs(id TEXT PRIMARY KEY, time TEXT, verdict TEXT, exit_code INTEGER, signal INTEGER, duration_ms REAL,\n"
         "  program TEXT, command TEXT, argv TEXT, cwd TEXT, context TEXT, policy TEXT, backend TEXT, limit_hit TEXT,\n"
         "  stdout_bytes INTEGER, stderr_bytes INTEGER, error TEXT);\n"
+        "CREATE TABLE connections(id TEXT, time TEXT, verdict TEXT, transport TEXT, name TEXT, address TEXT, port INTEGER,\n"
+        "  sent INTEGER, received INTEGER, pid INTEGER, program TEXT, rule TEXT, problem TEXT);\n"
         "CREATE TABLE events(seq INTEGER, time TEXT, event TEXT, id TEXT, record TEXT);\n";
 
 /* In digits: whatever the text holds, no shell of SQLite takes it for anything but a text. */
@@ -48,10 +50,32 @@ static void add_integer(struct text *text, bool is_said, int64_t number)
                 text_add(text, ",NULL");
 }
 
+static void add_connection(struct text *text, const char *id, const json_t *connection)
+{
+        static const char *const numbers[] = { "port", "sent", "received", "pid" };
+        static const char *const before[] = { "time", "verdict", "transport", "name", "address" };
+        static const char *const after[] = { "program", "rule", "problem" };
+
+        text_add(text, "INSERT INTO connections VALUES(");
+        add_text(text, id, strlen(id));
+        for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
+                add_value(text, json_string_value(json_object_get(connection, before[i])));
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+                const json_t *number = json_object_get(connection, numbers[i]);
+
+                add_integer(text, json_is_integer(number), json_integer_value(number));
+        }
+        for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++)
+                add_value(text, json_string_value(json_object_get(connection, after[i])));
+        text_add(text, ");\n");
+}
+
 static int add_job(struct text *text, const struct audit_job *job, abatis_error *err)
 {
         OWN_FREE char *argv = NULL;
         char time[RECORD_TIME_SIZE];
+        const json_t *connection;
+        size_t i;
         int r = job->argv ? json_to_text(json_incref(job->argv), JSON_COMPACT | JSON_ENSURE_ASCII, &argv, err)
                           : 0;
 
@@ -80,6 +104,7 @@ static int add_job(struct text *text, const struct audit_job *job, abatis_error 
         add_integer(text, job->output[1] >= 0, job->output[1]);
         add_value(text, job->error);
         text_add(text, ");\n");
+        json_array_foreach(job->connections, i, connection) add_connection(text, job->id, connection);
         return 0;
 }
 

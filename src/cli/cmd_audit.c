@@ -15,7 +15,7 @@ static const char help[] =
         "       abatis audit show ID [--json]            one job with all of its records\n"
         "       abatis audit stats [FILTERS] [--json]    how many, how long, what was refused and why\n"
         "       abatis audit report [FILTERS] -o FILE    the same as a page with charts ('-': standard output)\n"
-        "       abatis audit sql [QUERY]                 ask with SQL (tables: jobs, events); needs sqlite3\n"
+        "       abatis audit sql [QUERY]                 ask with SQL (tables: jobs, connections, events); needs sqlite3\n"
         "       abatis audit verify [FILE]               exit 0 when the log is as it was written, else 1\n"
         "Filters:\n"
         "  --since TIME, --until TIME   2h or 7d ago, 2026-11-15, or 2026-11-15T10:00:00Z\n"

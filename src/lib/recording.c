@@ -204,7 +204,8 @@ int recording_refuse(const struct recording *recording, const struct recorder *r
 int recording_finish(const struct recording *recording, const struct recorder *recorder,
                      const struct job_outcome *outcome, const char *why, abatis_error *err)
 {
-        OWN_FREE const char **secrets = why ? list_secrets(recording) : NULL;
+        const bool has_words = why || outcome->connections.count;
+        OWN_FREE const char **secrets = has_words ? list_secrets(recording) : NULL;
         struct audit_record record = { .event = AUDIT_FINISHED,
                                        .error = why ? shown_error(why, recording->hides_errors) : NULL,
                                        .secrets = secrets,
@@ -215,11 +216,12 @@ int recording_finish(const struct recording *recording, const struct recorder *r
                                        .duration_ms = outcome->duration_ms,
                                        .has_timed_out = outcome->has_timed_out,
                                        .is_cancelled = outcome->is_cancelled,
-                                       .limit = outcome->limit };
+                                       .limit = outcome->limit,
+                                       .connections = &outcome->connections };
 
         if (!recording->is_planned)
                 return 0;
-        if (why && !secrets)
+        if (has_words && !secrets)
                 return error_memory(err);
         for (int i = 0; i < 2; i++)
                 if (*outcome->digests[i])

@@ -251,6 +251,21 @@ static void keep(struct connections *seen, const struct relay_event *event)
         items[seen->count++] = *event;
 }
 
+/* Whoever has taken over the relay by what it reads must not get further by what it tells: not in what is made of it, the log's
+ * lines among it. */
+static void tame(struct relay_event *event)
+{
+        const int64_t last_second = 253402300799; /* of the year 9999 */
+
+        event->name[sizeof(event->name) - 1] = event->rule[sizeof(event->rule) - 1] =
+                event->problem[sizeof(event->problem) - 1] = '\0';
+        if (event->seconds < 0 || event->seconds > last_second)
+                event->seconds = 0;
+        event->microseconds %= 1000000;
+        event->sent = event->sent > INT64_MAX ? INT64_MAX : event->sent;
+        event->received = event->received > INT64_MAX ? INT64_MAX : event->received;
+}
+
 /* False when there will be no more. */
 static bool take_event(struct network *network, const struct network_listener *listener)
 {
@@ -259,8 +274,7 @@ static bool take_event(struct network *network, const struct network_listener *l
 
         if (got != sizeof(event))
                 return got < 0 && (errno == EAGAIN || errno == EINTR);
-        event.name[sizeof(event.name) - 1] = event.rule[sizeof(event.rule) - 1] =
-                event.problem[sizeof(event.problem) - 1] = '\0';
+        tame(&event);
         keep(&network->seen, &event);
         if (listener->hear)
                 listener->hear(listener->user, &event);

@@ -50,7 +50,11 @@ class Log:
 
 def sample(log):
     """One job of each kind, an hour apart."""
-    log.job(1, 0, ["make", "-j8"], duration=5234.25)
+    log.job(1, 0, ["make", "-j8"], duration=5234.25, connections=[
+        {"time": "2026-11-14T08:00:01.000000Z", "verdict": "closed", "transport": "tcp", "name": "example.org",
+         "address": "93.184.215.14", "port": 443, "sent": 517, "received": 4711, "rule": "example.org:443"},
+        {"time": "2026-11-14T08:00:02.000000Z", "verdict": "refused", "name": "example.com", "sent": 0, "received": 0,
+         "problem": "no entry of network.connect has this name"}])
     log.job(2, 3600, ["/usr/bin/python3", "-m", "pytest", "a b's"], code=1)
     log.job(3, 7200, ["curl", "https://example.org"], error="network.connect: no rule covers 'example.org:443'")
     log.job(4, 10800, ["sleep", "1000"], signal=9, duration=30000.0, timed_out=True, limit="limits.timeout")
@@ -63,7 +67,8 @@ def hostile(log):
     log.job(1, 0, ["echo", SCRIPT, "\"><img src=x onerror=alert(2)>"], duration=1.0)
     log.job(2, 60, [SCRIPT], error=SCRIPT + "</title></svg>")
     log.job(3, 120, ["echo", "\x1b[2J\x07\x9b31m\u202e", "a\nb", "'; DROP TABLE jobs; --\n.shell touch owned\n"])
-    log.job(4, 180, [{"base64": "//4="}, ""], limit=SCRIPT, signal=9)
+    log.job(4, 180, [{"base64": "//4="}, ""], limit=SCRIPT, signal=9, connections=[
+        {"verdict": "\x1b[2J", "name": "'); DROP TABLE jobs; --\n.shell touch owned\n", "port": "\x1b", "problem": [7]}, 7, None])
 
 
 def many(log):

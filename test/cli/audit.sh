@@ -312,6 +312,32 @@ test_sql_answers() {
         says 6
 }
 
+test_a_job_is_shown_with_its_connections() {
+        make_log
+        succeeds "$ABATIS" audit show 12345679
+        says "network    closed example.org port 443 at 93.184.215.14, 517 bytes out, 4711 in"
+        says "network    refused example.com, 0 bytes out, 0 in: no entry of network.connect has this name"
+        succeeds "$ABATIS" audit list --json
+        head -n 1 "$T/out" >"$T/first"
+        json_is "$T/first" '[c["name"] for c in r["connections"]] == ["example.org", "example.com"]'
+        make_log hostile
+        succeeds "$ABATIS" audit show 1234567c
+        says "network    ?[2J '); DROP TABLE jobs; --?.shell touch owned?, 0 bytes out, 0 in"
+        ! grep -q $'\e' "$T/out" || fail "a terminal would be driven"
+}
+
+test_sql_has_the_connections() {
+        needs sqlite3
+        make_log
+        succeeds "$ABATIS" audit sql "SELECT name, port, sent FROM connections JOIN jobs USING (id) WHERE jobs.program = 'make' AND connections.verdict = 'closed'"
+        says "example.org"
+        says 517
+        make_log hostile
+        succeeds "$ABATIS" audit sql "SELECT count(*) FROM connections"
+        says 3
+        [ ! -e owned ] || fail "a word was run"
+}
+
 test_sql_takes_words_for_nothing_but_words() {
         needs sqlite3
         make_log hostile

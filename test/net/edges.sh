@@ -43,6 +43,19 @@ assert len(whole) == 1 and whole[0]["name"] == "open.example" and whole[0]["port
 assert whole[0]["rule"] == "open.example:7" and whole[0]["received"] >= 6, seen
 assert [c["name"] for c in seen if c["verdict"] == "refused"] == ["closed.example"], seen' "$(grep '^{' <<<"$TEXT")"
 }
+log_tells() { # the same, and an asked name is no way to write a secret down
+        as_user "$ABATIS" run --audit-log "$WORK/log/audit.jsonl" --connect open.example:7 -- bash -c \
+                'exec 3<>/dev/tcp/open.example/7; echo hello >&3; head -n 1 <&3; getent hosts of-the-lab.example; exit 0' || return 1
+        TEXT=$(tail -n 1 "$WORK/log/audit.jsonl")
+        python3 -c 'import json, sys
+record = json.loads(sys.argv[1])
+seen = record["connections"]
+assert record["event"] == "finished" and "connections_omitted" not in record, record
+assert [(c["name"], c["port"], c["sent"], c["rule"]) for c in seen if c["verdict"] == "closed"] == \
+       [("open.example", 7, 6, "open.example:7")], seen
+assert [c["name"] for c in seen if c["verdict"] == "refused"] == ["***.example"], seen' "$TEXT" &&
+                as_user "$ABATIS" audit verify "$WORK/log/audit.jsonl"
+}
 relay_is_gone() { # after a run that ends by itself, and one that is killed
         inside "${EDGES_ALLOWED[@]}" -- true || return 1
         as_user timeout -s KILL 1 "$ABATIS" run --no-audit --connect open.example:7 -- sleep 60
@@ -107,5 +120,6 @@ test_edges() {
         edge edge_traffic_is_counted_to_the_byte traffic_is_exact
         edge edge_a_relay_without_descriptors_goes_on few_descriptors
         edge edge_any_name_passes_if_told_so any_name_passes
+        edge edge_the_log_has_the_connections log_tells
         edge edge_no_relay_is_left_behind relay_is_gone
 }

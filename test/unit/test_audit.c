@@ -114,6 +114,61 @@ static void every_field_is_said(void **state)
         json_decref(root);
 }
 
+enum { CONNECTIONS = 4096 };
+
+static struct connections many_connections(const char *name)
+{
+        struct connections seen = { .items = calloc(CONNECTIONS, sizeof(*seen.items)),
+                                    .count = CONNECTIONS,
+                                    .omitted = 3 };
+
+        assert_non_null(seen.items);
+        for (size_t i = 0; i < seen.count; i++) {
+                struct relay_event *event = &seen.items[i];
+
+                *event = (struct relay_event){ .kind = RELAY_CLOSED,
+                                               .object = RELAY_STREAM,
+                                               .stream = i + 1,
+                                               .seconds = 1000000000,
+                                               .microseconds = 7,
+                                               .port = 443,
+                                               .has_address = true,
+                                               .address = { .bytes = { 192, 0, 2, 1 } },
+                                               .sent = i,
+                                               .received = 9 };
+                snprintf(event->name, sizeof(event->name), "%s", name);
+                memset(event->problem, 1, sizeof(event->problem) - 1);
+                memset(event->rule, 1, sizeof(event->rule) - 1);
+        }
+        return seen;
+}
+
+/* Whatever a command does, its end can be written down: no line is too long for that. */
+static void connections_are_said_as_far_as_there_is_room(void **state)
+{
+        const char *const secrets[] = { "hunter22", NULL };
+        struct connections seen = many_connections("of.hunter22.example");
+        const struct audit_record record = {
+                .event = AUDIT_FINISHED, .id = "a-1", .connections = &seen, .secrets = secrets
+        };
+        json_t *root = write_one(&record), *list = json_object_get(root, "connections");
+        const json_t *first = json_array_get(list, 0);
+        const size_t said = json_array_size(list);
+
+        (void)state;
+        assert_in_range(said, 32, 256);
+        assert_int_equal(json_integer_value(json_object_get(root, "connections_omitted")),
+                         CONNECTIONS - said + 3);
+        assert_string_equal(string_of(first, "name"), "of.***.example");
+        assert_string_equal(string_of(first, "time"), "2001-09-09T01:46:40.000007Z");
+        assert_string_equal(string_of(first, "verdict"), "closed");
+        assert_string_equal(string_of(first, "address"), "192.0.2.1");
+        assert_int_equal(json_integer_value(json_object_get(first, "port")), 443);
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 1), "sent")), 1);
+        json_decref(root);
+        free(seen.items);
+}
+
 static void what_is_no_text_keeps_its_bytes(void **state)
 {
         const char *const argv[] = { "\xff\xfe", "ok", NULL };
@@ -457,6 +512,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST(records_are_lines_of_json_in_a_chain),
                 TEST(every_field_is_said),
+                TEST(connections_are_said_as_far_as_there_is_room),
                 TEST(what_is_no_text_keeps_its_bytes),
                 TEST(no_byte_of_a_line_drives_a_terminal),
                 TEST(a_long_command_is_cut_with_a_hash_of_all),
