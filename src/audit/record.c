@@ -189,6 +189,9 @@ static void add_connection(struct builder *builder, const struct relay_event *ev
         add_count(builder->out, "received", connection.received);
         add_words(builder, "rule", connection.rule);
         add_words(builder, "problem", connection.problem);
+        if (connection.pid)
+                add_count(builder->out, "pid", (uint64_t)connection.pid);
+        add_words(builder, "program", connection.program);
         text_add(builder->out, "}");
 }
 

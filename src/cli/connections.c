@@ -69,7 +69,10 @@ static void print(const abatis_connection *connection, const char *target)
                 length += snprintf(line + length, sizeof(line) - (size_t)length, ", %llu bytes out, %llu in",
                                    (unsigned long long)connection->sent,
                                    (unsigned long long)connection->received);
-        if (*connection->problem)
+        if (connection->pid && (size_t)length < sizeof(line))
+                length += snprintf(line + length, sizeof(line) - (size_t)length, ", by %s (%d)",
+                                   connection->program, connection->pid);
+        if (*connection->problem && (size_t)length < sizeof(line))
                 snprintf(line + length, sizeof(line) - (size_t)length, ": %s", connection->problem);
         make_printable(line);
         fprintf(stderr, "%s\n", line);

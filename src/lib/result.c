@@ -137,6 +137,8 @@ static void add_connection(struct writer *writer, const struct relay_event *even
         add_number(writer, "received", true, connection.received);
         add_string(writer, "rule", *connection.rule ? connection.rule : NULL);
         add_string(writer, "problem", *connection.problem ? connection.problem : NULL);
+        add_number(writer, "pid", connection.pid, (uint64_t)connection.pid);
+        add_string(writer, "program", *connection.program ? connection.program : NULL);
         text_add(&writer->text, "}");
         flush(writer);
 }

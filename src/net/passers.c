@@ -18,7 +18,7 @@ static struct watch watch = { .fd = -1 };
 static struct relay *relay;
 
 struct passer {
-        struct address address;
+        struct address address, client;
         uint16_t port, client_port;
         enum transport transport;
 };
@@ -39,10 +39,12 @@ static bool read_packet(const uint8_t *bytes, size_t length, struct passer *out)
                 return false;
         protocol = is_v6 ? bytes[6] : bytes[9];
         *out = (struct passer){ .address = { .is_v6 = is_v6 },
+                                .client = { .is_v6 = is_v6 },
                                 .transport = protocol == TCP ? TRANSPORT_TCP : TRANSPORT_UDP,
                                 .client_port = read16(bytes + head),
                                 .port = read16(bytes + head + 2) };
         memcpy(out->address.bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
+        memcpy(out->client.bytes, bytes + (is_v6 ? 8 : 12), is_v6 ? 16 : 4);
         /* Our own answers are datagrams, too. */
         return protocol == TCP || (protocol == UDP && out->client_port != DNS_PORT);
 }
@@ -64,12 +66,20 @@ static void tell(const struct passer *passer, const struct name *name)
                                      .client_port = passer->client_port,
                                      .has_address = !name,
                                      .address = passer->address };
+        const struct who_question question = { .is_udp = true,
+                                               .client = passer->client,
+                                               .client_port = passer->client_port,
+                                               .address = passer->address,
+                                               .port = passer->port };
+        /* By the time that we see it, what began a stream has its refusal, and with it no address any more to be found by. */
+        struct who *who = passer->transport == TRANSPORT_UDP ? who_ask(relay, &question) : NULL;
 
         if (name)
                 snprintf(event.name, sizeof(event.name), "%s", name->text);
         snprintf(event.problem, sizeof(event.problem), "no entry of network.connect allows %s",
                  passer->transport == TRANSPORT_TCP ? "this port" : "UDP to there");
-        relay_tell(relay, &event);
+        relay_tell_of(relay, &event, who);
+        who_drop(who);
 }
 
 static void see(struct watch *unused, uint32_t events)

@@ -66,16 +66,20 @@ static bool is_idle(const char *name)
                host_name_is_below(name, "ip6.arpa");
 }
 
-static void tell_refusal(struct relay *relay, const char *name)
+static void tell_refusal(struct relay *relay, const char *name, const struct who_question *asker)
 {
         struct relay_event event = { .kind = RELAY_REFUSED, .object = RELAY_NAME };
+        struct who *who;
 
         /* A name that is no host's is read as "". It was written by hand. */
         if ((*name && is_idle(name)) || was_told(name))
                 return;
         snprintf(event.name, sizeof(event.name), "%s", name);
         snprintf(event.problem, sizeof(event.problem), "no entry of network.connect has this name");
-        relay_tell(relay, &event);
+        who = asker ? who_ask(relay, asker) : NULL;
+        who_pause(who);
+        relay_tell_of(relay, &event, who);
+        who_drop(who);
 }
 
 /* The sandbox has one of its own. */
@@ -87,9 +91,9 @@ static bool is_loopback(const char *name)
         return strcmp(name, "localhost") == 0 || host_name_is_below(name, "localhost");
 }
 
-/* What to say, and to whom the name leads; 0 if nothing is to be said at all. */
-static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length, bool is_stream, uint8_t *out,
-                     size_t size)
+/* What to say, and to whom the name leads; 0 if nothing is to be said at all. Who asks by a stream has no `asker`. */
+static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length,
+                     const struct who_question *asker, uint8_t *out, size_t size)
 {
         struct dns_reply reply = { .rcode = DNS_NXDOMAIN, .ttl = TTL };
         struct dns_query query;
@@ -110,9 +114,9 @@ static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length, b
                 reply.addresses = name ? name->addresses : NULL;
                 reply.count = name ? 2 : 0;
         } else {
-                tell_refusal(relay, query.name);
+                tell_refusal(relay, query.name, asker);
         }
-        if (!is_stream && size > query.payload)
+        if (asker && size > query.payload)
                 size = query.payload;
         return dns_write_reply(&query, &reply, out, size);
 }
@@ -137,6 +141,30 @@ static void answer_from(struct msghdr *message)
         }
 }
 
+/* After answer_from(): who has sent this, and to whom. */
+static struct who_question read_asker(struct msghdr *message)
+{
+        const struct sockaddr_in *v4 = message->msg_name;
+        const struct sockaddr_in6 *v6 = message->msg_name;
+        const bool is_v6 = v6->sin6_family == AF_INET6;
+        struct who_question asker = { .is_udp = true,
+                                      .client = { .is_v6 = is_v6 },
+                                      .address = { .is_v6 = is_v6 },
+                                      .client_port = ntohs(is_v6 ? v6->sin6_port : v4->sin_port),
+                                      .port = PORT };
+
+        memcpy(asker.client.bytes, is_v6 ? (const void *)&v6->sin6_addr : &v4->sin_addr, is_v6 ? 16 : 4);
+        for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+                if (header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_PKTINFO)
+                        memcpy(asker.address.bytes,
+                               &((struct in_pktinfo *)(void *)CMSG_DATA(header))->ipi_addr, 4);
+                if (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_PKTINFO)
+                        memcpy(asker.address.bytes,
+                               &((struct in6_pktinfo *)(void *)CMSG_DATA(header))->ipi6_addr, 16);
+        }
+        return asker;
+}
+
 static void receive_datagrams(struct watch *watch, uint32_t events)
 {
         (void)events;
@@ -144,6 +172,7 @@ static void receive_datagrams(struct watch *watch, uint32_t events)
                 uint8_t question[DNS_PAYLOAD_MAX + 1], reply[DNS_PAYLOAD_MAX];
                 char control[128] __attribute__((aligned(8)));
                 struct sockaddr_storage from;
+                struct who_question asker;
                 struct iovec part = { question, sizeof(question) };
                 struct msghdr message = { .msg_name = &from,
                                           .msg_namelen = sizeof(from),
@@ -155,9 +184,10 @@ static void receive_datagrams(struct watch *watch, uint32_t events)
 
                 if (got < 0)
                         return;
-                part.iov_len = answer(questions.relay, question, (size_t)got, false, reply, sizeof(reply));
-                part.iov_base = reply;
                 answer_from(&message);
+                asker = read_asker(&message);
+                part.iov_len = answer(questions.relay, question, (size_t)got, &asker, reply, sizeof(reply));
+                part.iov_base = reply;
                 if (part.iov_len)
                         sendmsg(watch->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         }
@@ -192,7 +222,7 @@ static bool answer_client(struct client *client)
                 return false;
         if (client->length < LENGTH || client->length < wanted)
                 return true;
-        length = answer(questions.relay, client->bytes + LENGTH, wanted - LENGTH, true, reply + LENGTH,
+        length = answer(questions.relay, client->bytes + LENGTH, wanted - LENGTH, NULL, reply + LENGTH,
                         sizeof(reply) - LENGTH);
         reply[0] = (uint8_t)(length >> 8);
         reply[1] = (uint8_t)length;

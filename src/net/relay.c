@@ -23,11 +23,21 @@ enum { ENTRIES_SIZE_MAX = 16 * 1024 * 1024 };
 
 void relay_tell(struct relay *relay, struct relay_event *event)
 {
+        relay_tell_of(relay, event, NULL);
+}
+
+void relay_tell_of(struct relay *relay, struct relay_event *event, struct who *who)
+{
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
         event->seconds = now.tv_sec;
         event->microseconds = (uint32_t)(now.tv_nsec / 1000);
+        who_tell(relay, event, who);
+}
+
+void relay_send(struct relay *relay, const struct relay_event *event)
+{
         if (send(relay->host.fd, event, sizeof(*event), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
                 relay->unheard++;
 }
@@ -38,6 +48,7 @@ static void hear_host(struct watch *watch, uint32_t events)
 
         (void)events;
         streams_end(relay);
+        who_conclude(relay);
         loop_end(&relay->loop);
 }
 

@@ -9,6 +9,7 @@
 
 struct names;
 struct streams;
+struct who;
 
 struct relay {
         struct loop loop;
@@ -26,6 +27,19 @@ struct relay {
 
 /* relay.c: tells the host program; time is filled in. What it does not read in time is counted and dropped, never waited for. */
 void relay_tell(struct relay *relay, struct relay_event *event);
+/* The same of somebody: what is known of him by then is told, too. NULL: nobody. */
+void relay_tell_of(struct relay *relay, struct relay_event *event, struct who *who);
+void relay_send(struct relay *relay, const struct relay_event *event);
+
+/* who.c: asks whose a socket in the sandbox is, which is not waited for; its number is ours. NULL if that cannot be asked. */
+struct who *who_ask(struct relay *relay, const struct who_question *question);
+void who_drop(struct who *who);
+/* Waits for it, some milliseconds at most, and not often: for one whose socket is gone as soon as he has his answer. */
+void who_pause(struct who *who);
+/* Sends the event when it is known whose it is, or in a fifth of a second. */
+void who_tell(struct relay *relay, const struct relay_event *event, struct who *who);
+/* Now or never. */
+void who_conclude(struct relay *relay);
 
 /* inside.c: whoever waits at this listener, not blocking; or a negative errno. Where there is no descriptor left he is sent away: else
  * the kernel would tell of him again and again. */

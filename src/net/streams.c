@@ -35,6 +35,7 @@ struct stream {
         struct relay *relay;         /* borrowed, as the name and the rule */
         const struct name *name;
         const char *rule;
+        struct who *who; /* owned; or NULL */
         struct stream *previous, *next;
         uint64_t number;
         enum stage stage;
@@ -92,7 +93,7 @@ static void tell(const struct stream *stream, enum relay_event_kind kind, const 
         if (stream->is_inward)
                 snprintf(event.rule, sizeof(event.rule), "%u", stream->port);
         snprintf(event.problem, sizeof(event.problem), "%s", problem);
-        relay_tell(stream->relay, &event);
+        relay_tell_of(stream->relay, &event, stream->who);
 }
 
 /* As if nobody had been there. */
@@ -127,6 +128,7 @@ static void end(struct stream *stream, bool is_broken)
         loop_close(&relay->loop, &stream->client);
         loop_close(&relay->loop, &stream->server);
         request_free(stream->request);
+        who_drop(stream->who);
         if (stream->previous)
                 stream->previous->next = stream->next;
         else
@@ -433,14 +435,18 @@ static bool find_target(struct stream *stream)
 {
         union socket_address own = { .v6 = { .sin6_family = AF_UNSPEC } },
                              peer = { .v6 = { .sin6_family = AF_UNSPEC } };
-        struct address client;
+        struct who_question question = { .is_udp = false };
         socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
 
         if (getsockname(stream->client.fd, &own.any, &own_size) < 0 ||
             getpeername(stream->client.fd, &peer.any, &peer_size) < 0 ||
             !read_address(&own, &stream->address, &stream->port) ||
-            !read_address(&peer, &client, &stream->client_port))
+            !read_address(&peer, &question.client, &stream->client_port))
                 return false;
+        question.address = stream->address;
+        question.port = stream->port;
+        question.client_port = stream->client_port;
+        stream->who = who_ask(stream->relay, &question);
         stream->name = names_find(stream->relay->names, &stream->address);
         stream->rule = stream->name ? allow_name_port(stream->relay->allow, stream->name->text, TRANSPORT_TCP,
                                                       stream->port)

@@ -1,6 +1,7 @@
 /* connection.c: what the relay tells, as the public header has it. */
 #include "plan/connection.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,4 +41,6 @@ void connection_describe(const struct relay_event *event, abatis_connection *out
         out->received = event->received;
         snprintf(out->rule, sizeof(out->rule), "%s", event->rule);
         snprintf(out->problem, sizeof(out->problem), "%s", event->problem);
+        out->pid = event->pid > INT_MAX ? 0 : (int)event->pid;
+        snprintf(out->program, sizeof(out->program), "%s", event->program);
 }

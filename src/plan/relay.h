@@ -51,6 +51,7 @@ enum socket_purpose {
         SOCKET_RECEIVES, /* UDP; tells which address it was sent to */
         SOCKET_CONNECTS, /* TCP, not waited for */
         SOCKET_SEES,     /* packets with which a stream begins, and datagrams: with the address, of all */
+        SOCKET_ASKS,     /* to another thread, which answers questions; there is one such socket */
 };
 
 /* A message each way, one after the other; the answer is 0 with the socket, or a negative errno. */
@@ -58,6 +59,22 @@ struct socket_request {
         uint32_t purpose; /* enum socket_purpose */
         uint16_t port;
         struct address address;
+};
+
+enum { RELAY_TEXT_SIZE = 192 };
+
+/* Whose is the socket there that this came from? The answers come in the order of the questions. */
+struct who_question {
+        uint64_t number;
+        bool is_udp;
+        uint16_t client_port, port;
+        struct address client, address; /* its own, and where it was sent to */
+};
+
+struct who_answer {
+        uint64_t number;
+        uint32_t pid; /* in the sandbox; 0: nobody's, or not found */
+        char program[RELAY_TEXT_SIZE];
 };
 
 /* ---- to the host program -------------------------------------------------------------------------------- */
@@ -75,8 +92,6 @@ enum relay_event_kind {
 
 enum relay_object { RELAY_NAME, RELAY_STREAM, RELAY_DATAGRAM };
 
-enum { RELAY_TEXT_SIZE = 192 };
-
 struct relay_event {
         uint32_t kind, object; /* enum relay_event_kind, enum relay_object */
         uint64_t stream;       /* its number, from 1; 0 of a name */
@@ -90,6 +105,8 @@ struct relay_event {
         char name[HOST_NAME_SIZE];
         char rule[RELAY_TEXT_SIZE];    /* the entry that allows it, as far as it fits; or "" */
         char problem[RELAY_TEXT_SIZE]; /* in words, or "" */
+        uint32_t pid;                  /* whose connection it is, in the sandbox; 0: not known */
+        char program[RELAY_TEXT_SIZE]; /* what it runs, as far as it fits; or "" */
 };
 
 /* What a job has connected to, and what it wanted to: one for each stream and each name that was refused. */

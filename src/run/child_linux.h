@@ -152,6 +152,7 @@ enum {
         CHILD_PASS_SIGNAL = 40,
         CHILD_TMP_SIZE = 256,
         CHILD_NETWORK_STACK_SIZE = 8192,
+        CHILD_WHO_STACK_SIZE = 16384,
 };
 
 enum child_word { WORD_AWAITED, WORD_GIVEN, WORD_CANCELLED };
@@ -205,7 +206,9 @@ struct child_job {
         int terminal_socket, terminal;
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
         int network;                     /* socket to the relay, if the ground has a network */
-        char *network_stack;             /* of the thread that makes sockets there; owned by the parent */
+        char *network_stack;             /* of the thread that makes sockets there, and behind it of the one
+                                            that knows whose they are; owned by the parent */
+        int network_asker;               /* the latter's socket, or 0 */
         int broker_sockets[2];           /* from the command to init, where there are no namespaces */
         struct child_broker_room *broker_rooms; /* one for each of its threads */
         int broker_count;
@@ -297,6 +300,8 @@ long child_broker_start(struct child_job *job, long listener);
 long child_broker_scope(void);
 /* Init's own network; and, for the parent, the entry of a process that becomes the relay. */
 long child_network_open(struct child_job *job);
+/* Starts the thread that answers struct who_question: gives the socket to ask it through. */
+long child_who_start(struct child_job *job);
 void child_network_run_relay(void *relay);
 long child_send_descriptor(long socket, long fd);
 /* Also for the parent: a message with so many descriptors, five at most; it is sent at once or not. */

@@ -229,7 +229,7 @@ static long make_socket(const struct socket_request *request)
 
 static void serve(void *argument)
 {
-        const struct child_job *job = argument;
+        struct child_job *job = argument;
         const long relay = job->network;
         struct socket_request request;
         long kept[1] = { relay };
@@ -237,7 +237,9 @@ static void serve(void *argument)
         child_close_others(kept, 1, 0);
         while (RAW(SYS_recvfrom, relay, &request, sizeof(request), 0, 0, 0) == sizeof(request)) {
                 /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
-                long made = request.purpose == SOCKET_SEES ? make_seeing_socket() : make_socket(&request);
+                long made = request.purpose == SOCKET_SEES   ? make_seeing_socket()
+                            : request.purpose == SOCKET_ASKS ? child_who_start(job)
+                                                             : make_socket(&request);
                 const int answer = made < 0 ? (int)made : 0, fd = (int)made;
 
                 if (made < 0)

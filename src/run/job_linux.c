@@ -242,6 +242,7 @@ static int clone_init(struct job *job, abatis_error *err)
         if (job->network) {
                 job->child.network = job->network->inside;
                 job->child.network_stack = job->network->stack;
+                job->child.network_asker = 0;
         }
         job->child.end_event = job->end_event < 0 ? 0 : job->end_event;
         memcpy(job->child.stdio, job->stdio.fds, sizeof(job->child.stdio));

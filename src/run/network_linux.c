@@ -188,7 +188,7 @@ int network_open(const abatis_policy *policy, struct network **out, abatis_error
         if (!network)
                 return error_memory(err);
         network->events = network->inside = network->pidfd = -1;
-        network->stack = aligned_alloc(16, CHILD_NETWORK_STACK_SIZE);
+        network->stack = aligned_alloc(16, CHILD_NETWORK_STACK_SIZE + CHILD_WHO_STACK_SIZE);
         r = network->stack ? open_parts(policy, network, err) : error_memory(err);
         if (r < 0) {
                 network_free(network);
@@ -258,7 +258,8 @@ static void tame(struct relay_event *event)
         const int64_t last_second = 253402300799; /* of the year 9999 */
 
         event->name[sizeof(event->name) - 1] = event->rule[sizeof(event->rule) - 1] =
-                event->problem[sizeof(event->problem) - 1] = '\0';
+                event->problem[sizeof(event->problem) - 1] = event->program[sizeof(event->program) - 1] =
+                        '\0';
         if (event->seconds < 0 || event->seconds > last_second)
                 event->seconds = 0;
         event->microseconds %= 1000000;
