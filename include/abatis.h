@@ -187,8 +187,10 @@ enum {
 
 /* With network.mode list: something that a command has connected to, or wanted to. */
 typedef struct abatis_connection {
-        size_t size;       /* sizeof(abatis_connection) of whoever wrote it */
-        char verdict[8];   /* "opened", "closed", "refused" or "failed": allowed, and nobody there */
+        size_t size; /* sizeof(abatis_connection) of whoever wrote it */
+        char verdict
+                [8]; /* "opened", "closed", "refused" or "failed": allowed, and nobody there; "ended" of no connection:
+                              the process that makes them is gone, and with it the sandbox's network */
         char transport[4]; /* "tcp" or "udp"; "" of a name that was asked for */
         double time;       /* of the verdict, in seconds since 1970 */
         uint64_t

@@ -83,6 +83,10 @@ void connections_hear(void *user, const abatis_connection *connection)
         struct connection_log *log = user;
         char target[TARGET_SIZE];
 
+        if (!strcmp(connection->verdict, "ended")) {
+                fprintf(stderr, "abatis: %s\n", connection->problem);
+                return;
+        }
         write_target(connection, target);
         if (log->is_watched)
                 print(connection, target);

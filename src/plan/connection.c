@@ -14,6 +14,8 @@ static const char *name_verdict(uint32_t kind)
                 return "closed";
         case RELAY_REFUSED:
                 return "refused";
+        case RELAY_ENDED:
+                return "ended";
         case RELAY_READY:
         case RELAY_FAILED:
         case RELAY_BROKEN:
@@ -27,7 +29,7 @@ void connection_describe(const struct relay_event *event, abatis_connection *out
         memset(out, 0, sizeof(*out));
         out->size = sizeof(*out);
         snprintf(out->verdict, sizeof(out->verdict), "%s", name_verdict(event->kind));
-        if (event->object != RELAY_NAME)
+        if (event->object != RELAY_NAME && event->kind != RELAY_ENDED)
                 snprintf(out->transport, sizeof(out->transport), "%s",
                          event->object == RELAY_STREAM ? "tcp" : "udp");
         snprintf(out->direction, sizeof(out->direction), "%s", event->is_inward ? "in" : "out");

@@ -88,6 +88,7 @@ enum relay_event_kind {
         RELAY_CLOSED,  /* one that was opened */
         RELAY_REFUSED, /* a stream, a datagram or a name that no entry allows, or that is not what it says */
         RELAY_BROKEN,  /* allowed, and nobody there */
+        RELAY_ENDED,   /* told by the host program: the relay is gone, though the job is not over */
 };
 
 enum relay_object { RELAY_NAME, RELAY_STREAM, RELAY_DATAGRAM };

@@ -7,11 +7,13 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -242,7 +244,10 @@ static void keep(struct connections *seen, const struct relay_event *event)
                 *known = *event;
                 return;
         }
-        items = seen->count < SEEN_MAX ? realloc(seen->items, (seen->count + 1) * sizeof(*items)) : NULL;
+        /* There is always room for the end. */
+        items = seen->count < SEEN_MAX + (size_t)(event->kind == RELAY_ENDED)
+                        ? realloc(seen->items, (seen->count + 1) * sizeof(*items))
+                        : NULL;
         if (!items) {
                 seen->omitted += event->kind != RELAY_CLOSED;
                 return;
@@ -289,19 +294,40 @@ static bool is_readable(const struct network *network, int patience)
         return poll(&wait, 1, patience) > 0;
 }
 
+/* It was killed, or has fallen: from here on whoever connects is refused. */
+static void tell_end(struct network *network, const struct network_listener *listener)
+{
+        struct relay_event event = { .kind = RELAY_ENDED };
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        event.seconds = now.tv_sec;
+        event.microseconds = (uint32_t)(now.tv_nsec / 1000);
+        snprintf(event.problem, sizeof(event.problem),
+                 "the relay has ended before the command: there is no network any more");
+        keep(&network->seen, &event);
+        if (listener->hear)
+                listener->hear(listener->user, &event);
+        network->is_deaf = true;
+}
+
 void network_hear(struct network *network, const struct network_listener *listener)
 {
         while (is_readable(network, 0))
                 if (!take_event(network, listener)) {
-                        network->is_deaf = true;
+                        tell_end(network, listener);
                         return;
                 }
 }
 
 void network_conclude(struct network *network, const struct network_listener *listener)
 {
-        if (network->is_deaf || send(network->events, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        if (network->is_deaf)
                 return;
+        if (send(network->events, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+                network_hear(network, listener);
+                return;
+        }
         while (is_readable(network, LAST_WORDS_MS) && take_event(network, listener))
                 ;
         network->is_deaf = true;

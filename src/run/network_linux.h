@@ -24,7 +24,7 @@ struct network_listener {
 int network_open(const abatis_policy *policy, struct network **out, abatis_error *err);
 /* Until it is ready; init must be running. */
 int network_await(struct network *network, abatis_error *err);
-/* Takes what the relay has told meanwhile. */
+/* Takes what the relay has told meanwhile; its end is told, too. */
 void network_hear(struct network *network, const struct network_listener *listener);
 /* The job is over: takes all that is left to be told, and the relay ends. */
 void network_conclude(struct network *network, const struct network_listener *listener);

@@ -97,6 +97,30 @@ assert [(c["name"], c["port"], c["sent"], c["rule"]) for c in seen if c["verdict
 assert [c["name"] for c in seen if c["verdict"] == "refused"] == ["***.example"], seen' "$TEXT" &&
                 as_user "$ABATIS" audit verify "$WORK/log/audit.jsonl"
 }
+end_of_the_relay_is_told() { # when it is killed; not when it ends with its job
+        as_user python3 -c 'import json, os, pathlib, signal, subprocess, sys
+run = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def relays():
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        if name == "abatis relay" and int(rest.split()[1]) == run.pid:
+            yield int(stat.parts[2])
+while not (found := list(relays())) and run.poll() is None:
+    pass
+while not os.path.exists("begun") and run.poll() is None:
+    pass
+os.kill(found[0], signal.SIGKILL)
+out, said = run.communicate(b"go on\n")
+assert said.count(b"abatis: the relay has ended before the command: there is no network any more\n") == 1, said
+result = json.loads(out)
+assert result["exit_code"] == 7 and [c["verdict"] for c in result["connections"]] == ["ended"], result' \
+                "$ABATIS" run --no-audit --json --watch-net --connect open.example:7 -- bash -c \
+                ': >begun; read line; (exec 3<>/dev/tcp/open.example/7) || exit 7' &&
+                as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- true && [[ $TEXT != *ended* ]]
+}
 relay_is_gone() { # after a run that ends by itself, and one that is killed
         inside "${EDGES_ALLOWED[@]}" -- true || return 1
         as_user timeout -s KILL 1 "$ABATIS" run --no-audit --connect open.example:7 -- sleep 60
@@ -164,5 +188,6 @@ test_edges() {
         edge edge_whose_a_connection_is_is_told in_three_tries whose_it_is_is_told
         edge edge_a_crowd_of_descriptors_holds_up_nothing crowd_is_passed_by
         edge edge_the_log_has_the_connections log_tells
+        edge edge_the_end_of_the_relay_is_told end_of_the_relay_is_told
         edge edge_no_relay_is_left_behind relay_is_gone
 }
