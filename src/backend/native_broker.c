@@ -113,12 +113,72 @@ static bool ask_abstract(struct native *native)
         return true;
 }
 
+/* What denies it, or NULL. */
+static const struct rule *find_denial(const struct native *native, const char *real)
+{
+        for (size_t i = 0; i < native->policy->rule_count; i++)
+                if (native->policy->rules[i].kind == RULE_DENY &&
+                    rule_holds_for(&native->policy->rules[i], real))
+                        return &native->policy->rules[i];
+        return NULL;
+}
+
+/* Why the broker cannot connect to it, or NULL. */
+static const char *find_obstacle(const struct native *native)
+{
+        if (!native->host->has_broker)
+                return native->host->broker_reason;
+        return native->host->has_descriptors
+                       ? NULL
+                       : "pidfd_getfd is refused, by a container's seccomp profile or a "
+                         "sandbox around this one";
+}
+
+/* A socket is let through by the broker, who connects to it; nothing else does. */
+static void ask_sockets(struct native *native)
+{
+        const abatis_policy *policy = native->policy;
+        const char *obstacle = find_obstacle(native);
+
+        for (size_t i = 0; i < policy->unix_sockets.count; i++) {
+                const struct rule *denial = NULL;
+
+                if (network_has_unix_sockets(policy->network)) {
+                        plan_miss(native->plan, CLAUSE_UNIX, i,
+                                  "it is for network.mode deny or list: %s lets every unix socket through",
+                                  network_mode_name(policy->network));
+                        continue;
+                }
+                denial = find_denial(native, policy->socket_places.items[i]);
+                if (denial)
+                        plan_miss(native->plan, CLAUSE_UNIX, i, "%s '%s' denies it", denial->origin,
+                                  denial->path);
+                else if (!native->has_mounts && !host_is_bare(native->host))
+                        native_miss_mounts(native, CLAUSE_UNIX, i);
+                else if (obstacle)
+                        plan_miss(native->plan, CLAUSE_UNIX, i, "a broker would make the connections, and %s",
+                                  obstacle);
+                else
+                        native->asks |= BROKER_SOCKETS;
+        }
+}
+
+static void cover_sockets(struct native *native, size_t step)
+{
+        if (native->asks & BROKER_SOCKETS)
+                plan_cover(native->plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
+        for (size_t i = 0; native->asks & BROKER_SOCKETS && i < native->policy->socket_places.count; i++)
+                if (!find_denial(native, native->policy->socket_places.items[i]))
+                        plan_cover(native->plan, step, CLAUSE_UNIX, i);
+}
+
 size_t native_add_broker(struct native *native)
 {
         struct plan *plan = native->plan;
         bool has_abstract = ask_abstract(native);
         size_t step;
 
+        ask_sockets(native);
         if (!native->asks && !host_is_bare(native->host))
                 return NO_STEP;
         ask_connections(native);
@@ -131,6 +191,7 @@ size_t native_add_broker(struct native *native)
                 plan_cover(plan, step, CLAUSE_TMP, PLAN_NO_INDEX);
         if (has_abstract)
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
+        cover_sockets(native, step);
         leave_visible(native);
         return step;
 }

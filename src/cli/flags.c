@@ -30,7 +30,7 @@ const char flags_policy_help[] =
         "  --net MODE           deny, unix-only, allow, or list: what --connect and --bind name\n"
         "  --connect HOST:PORT  a host by name (*.example.org too) or address; implies --net list\n"
         "  --bind PORT          publish a port of the command's on the host's loopback; implies --net list\n"
-        "  --unix PATH          not in this version\n"
+        "  --unix PATH          a unix socket that is reached with --net deny or list, and no other\n"
         "  --no-verify-sni      TLS on port 443 and HTTP on 80 need not name the host that was asked for\n"
         "  --command NAME       only listed programs start: a name in PATH or an absolute path\n"
         "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"

@@ -102,6 +102,7 @@ enum broker_asks {
         BROKER_SIGNALS = 8,     /* every signal to another process */
         BROKER_TRUNCATION = 16, /* every file that is cut off, by its name or when it is opened */
         BROKER_MAPPINGS = 32,   /* every file that is mapped as code */
+        BROKER_SOCKETS = 64,    /* every connection: of unix sockets only those of network.unix are reached */
 };
 
 struct step {

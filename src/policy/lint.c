@@ -219,6 +219,9 @@ static void judge_network(struct lint *lint)
         if (policy->connect.count && policy->network != NETWORK_LIST)
                 find(lint, "network.connect does nothing: the mode is %s, not list",
                      network_mode_name(policy->network));
+        if (policy->unix_sockets.count && network_has_unix_sockets(policy->network))
+                find(lint, "network.unix does nothing: the mode is %s, not deny or list",
+                     network_mode_name(policy->network));
         if (policy->network == NETWORK_LIST && !policy->connect.count && !policy->bind.count &&
             !policy->unix_sockets.count)
                 find(lint, "network.mode list does nothing that deny does not: nothing is listed");

@@ -364,6 +364,8 @@ void abatis_policy_free(abatis_policy *policy)
         strings_done(&policy->connect);
         strings_done(&policy->bind);
         strings_done(&policy->unix_sockets);
+        strings_done(&policy->socket_names);
+        strings_done(&policy->socket_places);
         strings_done(&policy->commands);
         commands_done(policy);
         strings_done(&policy->environment);
@@ -445,6 +447,8 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
                 r = deny_control_sockets(policy, err);
         if (!r)
                 r = check_links(policy, err);
+        if (!r)
+                r = sockets_resolve(policy, err);
         if (!r)
                 r = itself_protect(policy, err);
         if (!r)

@@ -91,7 +91,9 @@ struct abatis_policy {
         size_t rule_count, rule_capacity;
         struct rule_index *index; /* owned: made when the first question is asked, NULL after a change */
         struct strings connect, bind, unix_sockets; /* exceptions to the network mode, as written */
-        struct strings commands;                    /* allow-list of executables; empty is all */
+        struct strings socket_names,
+                socket_places;        /* of unix_sockets, once the policy is finished: clean, and real */
+        struct strings commands;      /* allow-list of executables; empty is all */
         struct startable *startables; /* owned: what the list means, once the policy is finished */
         size_t startable_count;
         struct strings libraries;   /* with a list: directories whose files can be mapped as code; real */
@@ -222,6 +224,8 @@ bool policy_executes(const abatis_policy *policy, const char *real);
 
 /* itself.c: keeps the command from changing what the next run depends on. */
 int itself_protect(abatis_policy *policy, abatis_error *err);
+/* Finds the places of network.unix, and keeps the command from putting anything else there. For policy_finish(). */
+int sockets_resolve(abatis_policy *policy, abatis_error *err);
 
 /* commands.c: finds out what the list of commands means and adds what follows from it; harmless to call again. */
 int commands_resolve(abatis_policy *policy, abatis_error *err);

@@ -9,13 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/own.h"
 
 #define KIND(kind) (1u << (kind))
 
+/* Where only listed sockets are connected to, their places were found with the policy, and a name only chooses. */
 enum { ABOUT_NAMES = BROKER_WRITES | BROKER_READS | BROKER_CONNECTS };
 
 static const char *const none[] = { NULL };
@@ -46,15 +50,6 @@ static const char **list_startables(const abatis_policy *policy, bool are_loader
         for (size_t i = 0; list && i < policy->startable_count; i++)
                 if ((policy->startables[i].kind == STARTABLE_LOADER) == are_loaders)
                         list[count++] = policy->startables[i].path;
-        return list;
-}
-
-static const char **list_libraries(const abatis_policy *policy)
-{
-        const char **list = calloc(policy->libraries.count + 1, sizeof(*list));
-
-        for (size_t i = 0; list && i < policy->libraries.count; i++)
-                list[i] = policy->libraries.items[i];
         return list;
 }
 
@@ -196,7 +191,33 @@ unsigned broker_threads(const struct plan *plan)
 {
         if (!plan_has(plan, PLAN_BROKER))
                 return 0;
-        return plan_broker_asks(plan) & (ABOUT_NAMES | BROKER_MAPPINGS) ? 3 : 1;
+        return plan_broker_asks(plan) & (ABOUT_NAMES | BROKER_MAPPINGS | BROKER_SOCKETS) ? 3 : 1;
+}
+
+static const char **list_strings(const struct strings *strings)
+{
+        const char **list = calloc(strings->count + 1, sizeof(*list));
+
+        for (size_t i = 0; list && i < strings->count; i++)
+                list[i] = strings->items[i];
+        return list;
+}
+
+/* The sockets are the host's, whatever mounts the command gets: before there are any, its root is held. */
+static int hold_host(struct child_broker *broker, const abatis_policy *policy, abatis_error *err)
+{
+        struct stat status;
+
+        broker->sockets = list_strings(&policy->socket_places);
+        broker->socket_names = list_strings(&policy->socket_names);
+        if (!broker->sockets || !broker->socket_names)
+                return error_memory(err);
+        broker->host = fd_above_stdio(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (broker->host < 0 || fstat(broker->host, &status) < 0)
+                return error_os(err, errno, "cannot open the root directory");
+        broker->host_device = status.st_dev;
+        broker->host_inode = status.st_ino;
+        return 0;
 }
 
 int broker_make(const struct plan *plan, const abatis_policy *policy, struct resources *resources,
@@ -207,6 +228,7 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         struct child_broker *broker = &resources->broker;
         int r = 0;
 
+        broker->host = -1;
         broker->open = list_paths(policy, KIND(RULE_WRITE), own_places(plan));
         broker->closed = list_paths(policy, closed, none);
         broker->hidden = list_paths(policy, 0, hidden_places(plan, policy));
@@ -214,7 +236,7 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         broker->denied = list_paths(policy, KIND(RULE_DENY), none);
         broker->programs = list_startables(policy, false);
         broker->loaders = list_startables(policy, true);
-        broker->libraries = list_libraries(policy);
+        broker->libraries = list_strings(&policy->libraries);
         broker->closed_globs = list_globs(policy, closed, false);
         broker->denied_globs = list_globs(policy, KIND(RULE_DENY), false);
         broker->fixed_globs = list_globs(policy, closed, true);
@@ -226,11 +248,13 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         broker->threads = broker_threads(plan);
         broker->is_among_others = plan_has(plan, PLAN_SWEEP);
         resources->child.broker = broker;
-        broker->has_unix_only = policy->network == NETWORK_UNIX_ONLY;
+        broker->has_unix_only = policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK);
         /* The scope that the command's own domain has is not the broker's, who connects in its place. */
         broker->needs_scope =
                 broker->asks & BROKER_CONNECTS && resources->host->landlock_abi >= LANDLOCK_WITH_SCOPES;
-        if (broker->asks & ABOUT_NAMES)
+        if (broker->asks & BROKER_SOCKETS)
+                r = hold_host(broker, policy, err);
+        if (!r && broker->asks & ABOUT_NAMES)
                 r = check_names(policy, broker->asks, err);
         return !r && broker->asks & BROKER_MAPPINGS ? check_libraries(policy, err) : r;
 }
@@ -250,4 +274,8 @@ void broker_done(struct resources *resources)
         free((void *)broker->closed_globs);
         free((void *)broker->denied_globs);
         free((void *)broker->fixed_globs);
+        free((void *)broker->sockets);
+        free((void *)broker->socket_names);
+        if (resources->child.broker && broker->host >= 0)
+                close(broker->host);
 }

@@ -294,6 +294,8 @@ static long serve(struct request *request, bool *goes_on)
                                                          : -EPERM;
         case SYS_connect:
                 return broker_connect(request);
+        case SYS_bind:
+                return broker_bind(request);
         case SYS_kill:
         case SYS_tkill:
         case SYS_tgkill:
@@ -327,6 +329,7 @@ static bool changes_names(const struct request *request)
                 return broker_is_write(request->args[1]);
 #endif
         case SYS_connect:
+        case SYS_bind:
         case SYS_ioctl:
         case SYS_mmap:
         case SYS_mprotect:
@@ -538,12 +541,12 @@ static bool is_over(long listener)
 static void run_thread(void *argument)
 {
         struct child_broker_room *room = argument;
+        const struct child_broker *broker = room->job->plan->broker;
+        long kept[2] = { room->listener, broker->sockets ? broker->host : room->listener };
         long r = drop_capabilities(room->job);
 
-        /* Nothing of the host program's stays open here: its pipes must see their ends. */
-        if (room->listener > 0)
-                RAW(SYS_close_range, 0, room->listener - 1, 0);
-        RAW(SYS_close_range, room->listener + 1, UINT_MAX, 0);
+        /* Nothing else of the host program's stays open here: its pipes must see their ends. */
+        child_close_others(kept, 2, 0);
         ask_for_short_slices();
         /* Without an answer the kernel says ENOSYS, and nobody gets anything. */
         if (r >= 0)

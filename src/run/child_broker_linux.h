@@ -221,6 +221,10 @@ long broker_find(const struct request *request, const char **real);
 long broker_open(struct request *request, long directory, uint64_t path, uint64_t flags, uint64_t mode);
 long broker_serve_name(struct request *request);
 long broker_connect(struct request *request);
+/* bind(), where only listed unix sockets are connected to: of no unix socket, which then has nobody to wait for. */
+long broker_bind(const struct request *request);
+/* The socket of network.unix that the path in the room means, as it stands on the host: a descriptor (O_PATH). */
+long broker_open_listed(struct request *request);
 /* child_lists_linux.c: opens a directory, which is all that is asked about reading. */
 long broker_list(struct request *request, uint64_t flags, bool *goes_on);
 

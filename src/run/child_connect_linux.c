@@ -121,27 +121,36 @@ static bool is_abstract(const struct address *address)
         return address->length > PATH_START && name->sun_family == AF_UNIX && !name->sun_path[0];
 }
 
+/* As if it were opened to be read. */
+static long open_readable(struct request *request)
+{
+        const char *real;
+        long object;
+
+        request->directory = AT_FDCWD;
+        request->has_path = request->is_read = request->follows = true;
+        object = broker_find(request, &real);
+        if (object >= 0 && (!real || !broker_may_read(request, real))) {
+                RAW(SYS_close, object);
+                return -EACCES;
+        }
+        return object;
+}
+
 /* Opens what the path leads to, and makes the address lead to that. Returns a descriptor. */
 static long pin(struct request *request, struct address *address)
 {
         struct sockaddr_un *name = (void *)address->bytes;
         char *path = request->room->path;
-        const char *real;
         int length = address->length - PATH_START;
         long object;
 
         for (int i = 0; i < length; i++)
                 path[i] = name->sun_path[i];
         path[length] = '\0';
-        request->directory = AT_FDCWD;
-        request->has_path = request->is_read = request->follows = true;
-        object = broker_find(request, &real);
+        object = request->job->plan->broker->sockets ? broker_open_listed(request) : open_readable(request);
         if (object < 0)
                 return object;
-        if (!real || !broker_may_read(request, real)) {
-                RAW(SYS_close, object);
-                return -EACCES;
-        }
         caller_proc_path(name->sun_path, 0, "fd", object);
         for (length = 0; name->sun_path[length]; length++)
                 ;
@@ -339,9 +348,27 @@ static long connect_pinned(const struct request *request, struct connector *conn
         return BROKER_HAS_ANSWERED;
 }
 
-long broker_connect(struct request *request)
+/* What is not refused is pinned, if it has a path: then *object is a descriptor. */
+static long judge(struct request *request, struct connector *connector, long *object)
 {
         const struct child_broker *broker = request->job->plan->broker;
+        struct address *address = &connector->address;
+        long r = get_option(connector->socket, SO_DOMAIN, &connector->domain);
+
+        if (r < 0)
+                return r;
+        if (connector->domain != AF_UNIX)
+                return broker->has_unix_only ? -EACCES /* as Landlock says to the command */ : 0;
+        if (is_abstract(address) && !broker->needs_scope)
+                return -EPERM; /* whose it is nobody tells; and none is on a list */
+        if (!has_path(address))
+                return broker->sockets ? -EINVAL : 0;
+        *object = pin(request, address);
+        return *object < 0 ? *object : 0;
+}
+
+long broker_connect(struct request *request)
+{
         int *is_taken;
         struct connector *connector = claim(request, &is_taken);
         long object = -1, r = 0;
@@ -354,19 +381,33 @@ long broker_connect(struct request *request)
         }
         r = read_address(request, &connector->address);
         if (!r)
-                r = get_option(connector->socket, SO_DOMAIN, &connector->domain);
-        if (!r && connector->domain != AF_UNIX && broker->has_unix_only)
-                r = -EACCES; /* as Landlock says to the command */
-        if (!r && connector->domain == AF_UNIX && is_abstract(&connector->address) && !broker->needs_scope)
-                r = -EPERM; /* whose it is nobody tells */
-        if (!r && connector->domain == AF_UNIX && has_path(&connector->address)) {
-                object = pin(request, &connector->address);
-                r = object < 0 ? object : 0;
-        }
+                r = judge(request, connector, &object);
         if (r < 0) {
                 RAW(SYS_close, connector->socket);
                 leave(is_taken);
                 return r;
         }
         return connect_pinned(request, connector, is_taken, object);
+}
+
+long broker_bind(const struct request *request)
+{
+        struct address address;
+        int domain = 0;
+        long socket = take_descriptor(request, (int)request->args[0]), r;
+
+        if (socket < 0)
+                return socket;
+        r = read_address(request, &address);
+        if (!r)
+                r = get_option(socket, SO_DOMAIN, &domain);
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
+        if (!r && domain == AF_UNIX)
+                r = -EPERM;
+        if (!r && !caller_is_waiting(request))
+                r = -ESRCH;
+        if (!r)
+                r = RAW(SYS_bind, socket, address.bytes, address.length);
+        RAW(SYS_close, socket);
+        return r;
 }

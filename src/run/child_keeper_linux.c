@@ -23,9 +23,9 @@ enum { HELD_COUNT = 3 };
 /* 0, 1 and 2 are taken, by what is there anyway, so that nothing else stands where the command's will. */
 static long close_others(const struct child_keeper *keeper)
 {
-        long kept[5] = { keeper->host_pidfd, keeper->requests, keeper->host_mounts, keeper->life[0],
-                         keeper->life[1] };
-        long r = child_close_others(kept, 5, 0);
+        long kept[6] = { keeper->host_pidfd, keeper->requests, keeper->host_mounts,
+                         keeper->host_root,  keeper->life[0],  keeper->life[1] };
+        long r = child_close_others(kept, 6, 0);
 
         for (int i = 0; i < 3 && r >= 0; i++)
                 r = RAW(SYS_dup3, keeper->host_pidfd, i, O_CLOEXEC);

@@ -462,10 +462,13 @@ void child_init_ready(void *argument)
 {
         struct child_job *job = argument;
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        long kept[3] = { job->host_pidfd, job->launches, job->life }, signals, r;
+        const struct child_broker *broker = job->plan->broker;
+        long kept[4] = { job->host_pidfd, job->launches, job->life,
+                         broker && broker->sockets ? broker->host : job->life };
+        long signals, r;
 
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
-        child_close_others(kept, 3, 3);
+        child_close_others(kept, 4, 3);
         r = do_without_namespaces(job);
         if (r >= 0 && *job->own_tmp) {
                 r = RAW(SYS_mkdirat, AT_FDCWD, job->own_tmp, 0700);

@@ -102,6 +102,7 @@ struct child_ground {
         bool has_mounts;
         bool has_network; /* they have one of their own, with a relay to the outside */
         bool has_scope; /* init and the command are in a domain of Landlock's that abstract sockets are not left from */
+        bool has_host; /* init has the descriptor of the host's root: it was there before the clone */
 };
 
 /* What the broker decides by: paths as the kernel prints them, in lists that end with NULL. */
@@ -122,7 +123,11 @@ struct child_broker {
         unsigned threads;     /* that answer */
         bool is_among_others; /* there are no namespaces: files and processes of the host are in view */
         bool has_unix_only;   /* no other socket is connected */
-        bool needs_scope;     /* as child_ground.has_scope; without it no abstract socket is connected to */
+        /* Where only listed unix sockets are connected to; else NULL: their places on the host, and what the policy calls them. */
+        const char *const *sockets, *const *socket_names;
+        int host; /* with these: a descriptor (O_PATH) of the host's root, and which file it is */
+        uint64_t host_device, host_inode;
+        bool needs_scope; /* as child_ground.has_scope; without it no abstract socket is connected to */
 };
 
 /* Prepared once for a sandbox, read-only once it is used. */
@@ -252,6 +257,7 @@ struct child_keeper {
         struct sock_fprog filter; /* empty: each job loads its own, for its own broker */
         uint64_t job_namespaces;  /* clone flags */
         int host_pidfd;           /* readable when the host process is gone */
+        int host_root;            /* child_broker.host, or another one twice where there is none */
         int host_mounts; /* readable, in poll's sense, when the host's mounts change: then the keeper ends, and lets go of all */
         int life[2]; /* pipe: whoever waits for a launch ends with the keeper */
         int requests; /* socket: a pointer to a struct child_job, with the socket that its launch will come through. The

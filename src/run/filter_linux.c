@@ -347,13 +347,13 @@ static void emit_unix_only(struct builder *builder, bool is_connected)
         emit_connected_only(builder);
 }
 
-/* Where the network is denied none is made, see make_ranges(). */
+/* Where the network is denied and nobody is asked, none is made, see make_ranges(). */
 static void emit_socket(struct builder *builder)
 {
         bool asks = builder->options->asks_connects;
         size_t internet[2], local;
 
-        if (builder->options->network == NETWORK_UNIX_ONLY) {
+        if (builder->options->network == NETWORK_UNIX_ONLY || builder->options->network == NETWORK_DENY) {
                 emit_unix_only(builder, asks);
                 return;
         }
@@ -606,8 +606,12 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[SYS_memfd_create] = ABSENT;
         /* One that came as stdin is good for its peer. Landlock would judge TCP alone, and listen() without bind() not at all. */
         if (options->network == NETWORK_DENY)
-                verdicts[SYS_socket] = verdicts[SYS_connect] = verdicts[SYS_bind] = verdicts[SYS_listen] =
-                        REFUSE;
+                verdicts[SYS_bind] = verdicts[SYS_listen] = REFUSE;
+        if (options->network == NETWORK_DENY && !options->asks_connects)
+                verdicts[SYS_socket] = verdicts[SYS_connect] = REFUSE;
+        /* Of listed sockets the command makes none: whose address it is the broker sees. */
+        if (options->network == NETWORK_LIST && options->asks_connects)
+                verdicts[SYS_bind] = ASK;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)

@@ -92,10 +92,16 @@ static bool needs_scope(const struct child_plan *plan)
         return plan->broker && plan->broker->needs_scope;
 }
 
+static bool needs_host(const struct child_plan *plan)
+{
+        return plan->broker && plan->broker->sockets;
+}
+
 void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_plan *plan)
 {
         begin(ground, namespace_flags(host), host_has_mounts(host));
         ground->child.has_scope = needs_scope(plan);
+        ground->child.has_host = needs_host(plan);
         lay_out(ground, host);
         ground->child.has_network = plan->has_network;
         if (plan->has_network)
@@ -127,6 +133,7 @@ void ground_lay_out_in_world(struct ground *ground, const abatis_host *host, con
 {
         begin(ground, ground_namespaces_in_world(host), host_has_mounts(host));
         ground->child.has_scope = needs_scope(plan);
+        ground->child.has_host = needs_host(plan);
         part_command(ground, host);
 }
 
@@ -134,5 +141,6 @@ bool ground_fits(const struct ground *ground, const abatis_host *host, const str
 {
         return (ground->child.namespaces | CLONE_NEWNS) == (namespace_flags(host) | CLONE_NEWNS) &&
                ground->child.has_mounts == host_has_mounts(host) &&
-               ground->child.has_scope == needs_scope(plan) && ground->child.has_network == plan->has_network;
+               ground->child.has_scope == needs_scope(plan) && ground->child.has_host == needs_host(plan) &&
+               ground->child.has_network == plan->has_network;
 }

@@ -580,7 +580,7 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = job_renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy,
-                                plan_broker_asks(context->plan) & BROKER_CONNECTS, err);
+                                plan_broker_asks(context->plan) & (BROKER_CONNECTS | BROKER_SOCKETS), err);
         if (!r)
                 r = prepare_command(job, err);
         if (!r && limits[LIMIT_TIMEOUT])

@@ -325,6 +325,7 @@ static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
                 .stack = (uintptr_t)keeper->stack,
                 .stack_size = CHILD_STACK_SIZE,
         };
+        const struct child_broker *broker = keeper->resources->child.broker;
         OWN_FD int host = fd_above_stdio((int)syscall(SYS_pidfd_open, getpid(), 0));
         const uint64_t all = ~0ull;
         uint64_t before;
@@ -340,6 +341,7 @@ static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
                                                    keeper->filter.code },
                                        .job_namespaces = ground_namespaces_in_world(keeper->resources->host),
                                        .host_pidfd = host,
+                                       .host_root = broker && broker->sockets ? broker->host : host,
                                        .host_mounts = host_mounts,
                                        .requests = requests };
         RAW(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));

@@ -24,7 +24,8 @@ void resources_describe_filter(const struct plan *plan, const abatis_policy *pol
                                         .has_broker = plan_has(plan, PLAN_BROKER),
                                         .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
                                         .asks_reads = plan_broker_asks(plan) & BROKER_READS,
-                                        .asks_connects = plan_broker_asks(plan) & BROKER_CONNECTS,
+                                        .asks_connects =
+                                                plan_broker_asks(plan) & (BROKER_CONNECTS | BROKER_SOCKETS),
                                         .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
                                         .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION,
                                         .asks_mappings = plan_broker_asks(plan) & BROKER_MAPPINGS };

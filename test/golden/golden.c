@@ -193,6 +193,7 @@ static abatis_policy *make_policy(const struct wish *wish)
         }
         apply_settings(policy, wish);
         resolve_commands(policy);
+        assert_int_equal(sockets_resolve(policy, NULL), 0);
         /* Or what this machine has in /run would be added. */
         policy->is_finished = true;
         return policy;

@@ -342,6 +342,7 @@ static void test_failures_without_error_struct(void)
         codes[n++] = abatis_run(sandbox, &job, &result, NULL);
         codes[n++] = abatis_run(sandbox, NULL, &result, NULL);
         abatis_sandbox_free(sandbox);
+        abatis_policy_set(policy, "network.mode", "unix-only", NULL);
         abatis_policy_set(policy, "network.unix", "/run/some.sock", NULL);
         codes[n++] = abatis_explain(policy, NULL, &options, ABATIS_TEXT, &text, NULL);
         for (int i = 0; i < n; i++)

@@ -36,8 +36,9 @@ leaks_nothing a_counted_tree_leaks_nothing 0 "${at[@]}" --memory 4GiB --cpu 20s 
 leaks_nothing a_limit_that_is_reached_leaks_nothing 137 "${at[@]}" --cpu 200ms -- sh -c 'while :; do :; done'
 leaks_nothing a_missing_program_leaks_nothing 127 "${at[@]}" -- ./missing
 leaks_nothing a_program_that_is_none_leaks_nothing 126 "${at[@]}" -- /etc/passwd
-leaks_nothing less_than_was_prepared_leaks_nothing 0 "${at[@]}" --best-effort --unix /run/some.sock -- true
-leaks_nothing a_refused_clause_leaks_nothing 125 "${at[@]}" --unix /run/some.sock -- true
+leaks_nothing less_than_was_prepared_leaks_nothing 0 "${at[@]}" --best-effort --net allow --unix /run/some.sock -- true
+leaks_nothing a_refused_clause_leaks_nothing 125 "${at[@]}" --net allow --unix /run/some.sock -- true
+leaks_nothing a_list_of_sockets_leaks_nothing 0 "${at[@]}" --unix /run/some.sock -- true
 leaks_nothing a_list_of_hosts_leaks_nothing 0 "${at[@]}" --connect example.org:443 -- true
 leaks_nothing a_bad_rule_leaks_nothing 125 "${at[@]}" --deny relative -- true
 leaks_nothing an_avoided_path_leaks_nothing 0 "${at[@]}" --deny "$scratch/later" -- true

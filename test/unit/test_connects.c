@@ -1,6 +1,7 @@
 /* test_connects.c: where the broker makes the connections, and where a plan without one is refused. */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "plan/plan.h"
@@ -114,12 +115,107 @@ static void denied_paths_are_covered_by_the_broker(void **state)
         abatis_policy_free(policy);
 }
 
+static const struct {
+        enum host_namespaces namespaces;
+        const char *network, *socket;
+        unsigned asks;
+        const char *obstacle; /* NULL: there is none */
+} lists[] = {
+        { NAMESPACES_USER, "deny", "outside/socket", BROKER_SOCKETS, NULL },
+        { NAMESPACES_USER, "list", "outside/socket", BROKER_SOCKETS, NULL },
+        { NAMESPACES_ROOT, "deny", "outside/socket", BROKER_SOCKETS, NULL },
+        { NAMESPACES_NONE, "deny", "outside/socket", BROKER_SOCKETS, NULL },
+        /* The command could put another there. */
+        { NAMESPACES_USER, "deny", "ws/socket", BROKER_SOCKETS | BROKER_WRITES, NULL },
+        { NAMESPACES_NONE, "deny", "ws/socket", BROKER_SOCKETS | BROKER_WRITES, NULL },
+        { NAMESPACES_USER, "unix-only", "outside/socket", 0, "unix-only lets every unix socket through" },
+        { NAMESPACES_USER, "allow", "outside/socket", 0, "allow lets every unix socket through" },
+        { NAMESPACES_USER, "deny", "denied/socket", 0, "filesystem.deny" },
+};
+
+static void try_list(size_t index, bool has_descriptors)
+{
+        const char *obstacle = lists[index].obstacle;
+        abatis_policy *policy = new_policy("dev");
+        abatis_host host = host_of_all;
+        abatis_error err = { .message = "" };
+        struct plan *plan = NULL;
+        int r;
+
+        if (!obstacle && !has_descriptors)
+                obstacle = "pidfd_getfd is refused";
+        host.has_descriptors = has_descriptors;
+        host.namespaces = lists[index].namespaces;
+        set(policy, "network.mode", lists[index].network);
+        set(policy, "network.unix", at("%s", lists[index].socket));
+        set(policy, "filesystem.deny", at("denied"));
+        r = backend_compile(policy, &host, false, &plan, &err);
+        if (r != (obstacle ? ABATIS_E_UNENFORCEABLE : 0))
+                fail_msg("case %zu: %d %s", index, r, err.message);
+        if (obstacle && (strncmp(err.message, "network.unix ", 13) || !strstr(err.message, obstacle)))
+                fail_msg("case %zu: %s", index, err.message);
+        if (!obstacle)
+                assert_int_equal(plan_broker_asks(plan), lists[index].asks);
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
+static void listed_sockets_are_connected_by_the_broker(void **state)
+{
+        (void)state;
+        make_dir("outside");
+        make_dir("denied");
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+                try_list(i, true);
+                try_list(i, false);
+        }
+}
+
+static void refuse_socket(const char *path, const char *words)
+{
+        abatis_policy *policy = new_policy("dev");
+        abatis_error err = { .message = "" };
+
+        set(policy, "network.unix", path);
+        assert_int_equal(policy_finish(policy, &err), ABATIS_E_INVALID);
+        if (strncmp(err.message, "network.unix", 12) || !strstr(err.message, words))
+                fail_msg("%s", err.message);
+        abatis_policy_free(policy);
+}
+
+static void listed_sockets_are_found_with_the_policy(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_dir("outside");
+        assert_int_equal(symlink("outside", at("way")), 0);
+        assert_int_equal(symlink("../outside/other", at("ws/planted")), 0);
+        policy = new_policy("dev");
+        set(policy, "network.unix", at("way//socket"));
+        /* Once more changes nothing, as after every change. */
+        for (int i = 0; i < 2; i++) {
+                policy->is_finished = false;
+                assert_int_equal(policy_finish(policy, NULL), 0);
+                assert_int_equal(policy->socket_places.count, 1);
+                assert_string_equal(policy->socket_places.items[0], at("outside/socket"));
+                assert_string_equal(policy->socket_names.items[0], at("way/socket"));
+        }
+        abatis_policy_free(policy);
+        refuse_socket(at("ws/planted"), "may be planted");
+        refuse_socket(at("outside"), "is no socket");
+        refuse_socket("/proc/socket", "its own /proc");
+        refuse_socket("/dev/socket", "its own /dev");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 POLICY_TEST(connections_are_asked_about_where_no_mount_keeps_them_off),
                 POLICY_TEST(without_the_callers_sockets_they_are_refused_by_name),
                 POLICY_TEST(denied_paths_are_covered_by_the_broker),
+                POLICY_TEST(listed_sockets_are_connected_by_the_broker),
+                POLICY_TEST(listed_sockets_are_found_with_the_policy),
         };
 
         return cmocka_run_group_tests_name("connects", tests, NULL, NULL);

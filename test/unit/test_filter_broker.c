@@ -284,6 +284,39 @@ static void connections_are_asked_about_on_request(void **state)
         }
 }
 
+/* Where the network is closed but for listed sockets: nothing is made but unix streams, and nobody waits for others. */
+static void listed_sockets_are_asked_about_where_the_network_is_closed(void **state)
+{
+        static const enum network_mode networks[] = { NETWORK_DENY, NETWORK_LIST };
+
+        (void)state;
+        for (size_t i = 0; i < 2; i++) {
+                struct filter_options options = { .network = networks[i],
+                                                  .has_memory_files = true,
+                                                  .has_broker = true };
+                uint32_t internet = networks[i] == NETWORK_LIST ? ALLOWED : REFUSED;
+
+                build_with(options);
+                assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_STREAM, 0, REFUSED);
+                assert_answer("connect", 3, 1, 110, 0, internet);
+                assert_answer("bind", 3, 1, 110, 0, internet);
+                options.asks_connects = true;
+                build_with(options);
+                assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ALLOWED);
+                assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_SEQPACKET, 0, ALLOWED);
+                assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_DGRAM, 0, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_RAW, 0, REFUSED);
+                assert_answer_whatever_is_above("socketpair", AF_UNIX, SOCK_STREAM, 0, ALLOWED);
+                assert_answer_whatever_is_above("socketpair", AF_UNIX, SOCK_DGRAM, 0, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM, 0, internet);
+                assert_answer_whatever_is_above("socket", AF_NETLINK, SOCK_RAW, 0, internet);
+                assert_answer_whatever_is_above("socket", AF_VSOCK, SOCK_STREAM, 0, REFUSED);
+                assert_answer("connect", 3, 1, 110, 0, ASKED);
+                assert_answer("bind", 3, 1, 110, 0, networks[i] == NETWORK_LIST ? ASKED : REFUSED);
+                assert_answer("listen", 3, 1, 0, 0, internet);
+        }
+}
+
 /* Landlock asks for no right then. */
 static void among_others_nothing_is_opened_neither_to_read_nor_to_write(void **state)
 {
@@ -432,6 +465,7 @@ int main(void)
                 cmocka_unit_test(names_are_asked_about_on_request),
                 cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
                 cmocka_unit_test(connections_are_asked_about_on_request),
+                cmocka_unit_test(listed_sockets_are_asked_about_where_the_network_is_closed),
                 cmocka_unit_test(among_others_nothing_is_opened_neither_to_read_nor_to_write),
                 cmocka_unit_test(signals_are_asked_about_on_request),
                 cmocka_unit_test(truncation_is_asked_about_on_request),
