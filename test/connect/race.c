@@ -1,6 +1,6 @@
 /* race.c: connects again and again while another thread swaps what the connection is about; and the servers for that.
  *
- *   race serve LETTER stream|seqpacket PATH      whoever connects gets the letter; says "ready" first
+ *   race serve LETTER stream|seqpacket|abstract PATH   whoever connects gets the letter; says "ready" first
  *   race string|link|family|descriptor ALLOWED DENIED ROUNDS
  *
  * Exits with 0 if nobody was ever connected to the denied socket, whose letter is 'd', and the race was one: both outcomes were
@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,18 @@ static void set_way(struct sockaddr_un *way, const char *path)
 
 static int serve(const char *letter, const char *kind, const char *path)
 {
-        int fd = socket(AF_UNIX, strcmp(kind, "stream") ? SOCK_SEQPACKET : SOCK_STREAM, 0);
+        bool is_abstract = !strcmp(kind, "abstract");
+        int fd = socket(AF_UNIX, strcmp(kind, "seqpacket") ? SOCK_STREAM : SOCK_SEQPACKET, 0);
+        socklen_t size = sizeof(address);
 
         signal(SIGPIPE, SIG_IGN);
         set_way(&address, path);
-        if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 128)) {
+        if (is_abstract) {
+                address.sun_path[0] = '\0';
+                snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", path);
+                size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(path));
+        }
+        if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 128)) {
                 perror(path);
                 return 1;
         }

@@ -30,12 +30,14 @@ flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror -pthrea
 "${CC:-cc}" "${flags[@]}" -o "$T/bin/race" race.c &&
         "${CC:-cc}" "${flags[@]}" -o "$T/bin/enter" ../tree/enter.c &&
         cp "$ABATIS" "$T/bin/abatis" && chmod 755 "$T/bin/abatis" &&
-        cp reach.py same.py "$T/bin/" || exit 1
+        cp reach.py same.py others.py "$T/bin/" || exit 1
 
 # shellcheck source-path=SCRIPTDIR source=../sums.sh
 . ../sums.sh
 # shellcheck source-path=SCRIPTDIR source=../world.sh
 . ../world.sh
+# shellcheck source-path=SCRIPTDIR source=listed.sh
+. ./listed.sh
 
 own() { ((EUID)) || chown -Rh "$ID:$ID" "$T/world"; }
 fresh() {
@@ -46,7 +48,7 @@ fresh() {
         own
 }
 # Somebody outside, who sends a letter to whoever connects.
-serve() { # LETTER stream|seqpacket PATH
+serve() { # LETTER stream|seqpacket|abstract PATH
         local i
         : >"$T/served"
         (cd "$T/world" && exec "$T/bin/enter" "$ID" user "$T/bin/race" serve "$@") >"$T/served" 2>&1 </dev/null &
@@ -368,6 +370,14 @@ run_all() { # UID NAME MODE
         test_same
         test_races
         test_work
+        test_listed_reach
+        test_listed_others
+        test_listed_places
+        test_listed_later
+        test_listed_in_workspace
+        test_listed_refusals
+        test_listed_races
+        test_listed_work
 }
 
 for MODE in ${MODES:-user none}; do
