@@ -204,7 +204,7 @@ typedef struct abatis_connection {
         char direction
                 [4]; /* "out"; "in" of one from the host to a port of network.bind, whose address is then
                                     that of who has come, and whose rule is the port */
-        int pid;           /* of the process in the sandbox, as that counts them; 0: not found in time */
+        int pid;     /* of the process in the sandbox, as that counts them; 0: not found in time */
         char program[192]; /* the file that it runs, as far as it fits; or "" */
 } abatis_connection;
 

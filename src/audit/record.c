@@ -180,6 +180,7 @@ static void add_connection(struct builder *builder, const struct relay_event *ev
         text_add(builder->out, time);
         text_add(builder->out, "\"");
         add_words(builder, "verdict", connection.verdict);
+        add_words(builder, "direction", connection.direction);
         add_words(builder, "transport", connection.transport);
         add_words(builder, "name", connection.name);
         add_words(builder, "address", connection.address);

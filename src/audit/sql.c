@@ -15,8 +15,8 @@ static const char tables[] =
         "CREATE TABLE jobs(id TEXT PRIMARY KEY, time TEXT, verdict TEXT, exit_code INTEGER, signal INTEGER, duration_ms REAL,\n"
         "  program TEXT, command TEXT, argv TEXT, cwd TEXT, context TEXT, policy TEXT, backend TEXT, limit_hit TEXT,\n"
         "  stdout_bytes INTEGER, stderr_bytes INTEGER, error TEXT);\n"
-        "CREATE TABLE connections(id TEXT, time TEXT, verdict TEXT, transport TEXT, name TEXT, address TEXT, port INTEGER,\n"
-        "  sent INTEGER, received INTEGER, pid INTEGER, program TEXT, rule TEXT, problem TEXT);\n"
+        "CREATE TABLE connections(id TEXT, time TEXT, verdict TEXT, direction TEXT, transport TEXT, name TEXT,\n"
+        "  address TEXT, port INTEGER, sent INTEGER, received INTEGER, pid INTEGER, program TEXT, rule TEXT, problem TEXT);\n"
         "CREATE TABLE events(seq INTEGER, time TEXT, event TEXT, id TEXT, record TEXT);\n";
 
 /* In digits: whatever the text holds, no shell of SQLite takes it for anything but a text. */
@@ -53,7 +53,9 @@ static void add_integer(struct text *text, bool is_said, int64_t number)
 static void add_connection(struct text *text, const char *id, const json_t *connection)
 {
         static const char *const numbers[] = { "port", "sent", "received", "pid" };
-        static const char *const before[] = { "time", "verdict", "transport", "name", "address" };
+        static const char *const before[] = {
+                "time", "verdict", "direction", "transport", "name", "address"
+        };
         static const char *const after[] = { "program", "rule", "problem" };
 
         text_add(text, "INSERT INTO connections VALUES(");
