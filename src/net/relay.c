@@ -45,8 +45,12 @@ void relay_send(struct relay *relay, const struct relay_event *event)
 static void hear_host(struct watch *watch, uint32_t events)
 {
         struct relay *relay = (struct relay *)(void *)((char *)watch - offsetof(struct relay, host));
+        char word[8];
 
         (void)events;
+        /* Left unread, it would make an error of our end, and what we tell last would be lost to the host program. */
+        while (recv(watch->fd, word, sizeof(word), MSG_DONTWAIT) > 0)
+                ;
         streams_end(relay);
         who_conclude(relay);
         loop_end(&relay->loop);
