@@ -5,36 +5,11 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "run/filter_builder_linux.h"
+
 /* The last system call whose effect was considered (file_setattr, Linux 6.17). Newer ones, and x32's, do not exist
  * inside: programs fall back, and a new way to mount or to reach a process cannot open a hole here. */
 enum { LAST_KNOWN = 469 };
-
-enum verdict {
-        ALLOW,
-        REFUSE,      /* EPERM */
-        ABSENT,      /* ENOSYS: programs have a way around */
-        ASK,         /* the broker */
-        CHECK_CLONE, /* no new namespaces */
-        CHECK_UNSHARE,
-        CHECK_IOCTL,          /* no input pushed into a terminal */
-        CHECK_IOCTL_OF_FILES, /* likewise, and no change of a file that was opened to be read */
-        CHECK_FCNTL, /* no signals for input, and no lease: whoever opens such a file waits for the holder, 45 s by default */
-        CHECK_SOCKET,
-        CHECK_SOCKETPAIR,
-        CHECK_TARGET, /* not init */
-        CHECK_MODE_1, /* no setuid or setgid bit in this argument */
-        CHECK_MODE_2,
-        CHECK_OPEN_1, /* flags in this argument, mode in the next, if it creates */
-        CHECK_OPEN_2,
-        CHECK_CHMOD_1, /* as CHECK_MODE_1, then the broker */
-        CHECK_CHMOD_2,
-        CHECK_SELF,           /* this thread, or its group; about another the broker is asked */
-        CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
-        CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
-        CHECK_MAPPING,        /* about a file that is mapped as code the broker is asked */
-        VERDICT_COUNT,
-        FIRST_CHECK = CHECK_CLONE,
-};
 
 struct entry {
         int number;
@@ -216,6 +191,18 @@ static const struct entry entries_of_connects[] = {
         { SYS_connect, ASK },
 };
 
+/* Where streams are made by the broker alone, in the host's network. Whoever sends may connect, too, and a listener needs no
+ * address to have one. */
+static const struct entry entries_of_streams[] = {
+        { SYS_connect, ASK },
+        { SYS_bind, REFUSE },
+        { SYS_listen, REFUSE },
+        { SYS_sendto, CHECK_SEND_3 },
+        { SYS_sendmsg, CHECK_SEND_2 },
+        { SYS_sendmmsg, CHECK_SEND_3 },
+        { SYS_setsockopt, CHECK_OPTION },
+};
+
 /* Where signals are asked about. 0 is the caller's own group, which nobody else is in. */
 static const struct entry entries_of_signals[] = {
         { SYS_kill, CHECK_SELF },
@@ -238,6 +225,7 @@ static const struct entry entries_of_mappings[] = {
 #define OF_NAMES_COUNT (sizeof(entries_of_names) / sizeof(*entries_of_names))
 #define OF_LOCKS_COUNT (sizeof(entries_of_locks) / sizeof(*entries_of_locks))
 #define OF_CONNECTS_COUNT (sizeof(entries_of_connects) / sizeof(*entries_of_connects))
+#define OF_STREAMS_COUNT (sizeof(entries_of_streams) / sizeof(*entries_of_streams))
 #define OF_SIGNALS_COUNT (sizeof(entries_of_signals) / sizeof(*entries_of_signals))
 #define OF_MAPPINGS_COUNT (sizeof(entries_of_mappings) / sizeof(*entries_of_mappings))
 

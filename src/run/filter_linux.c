@@ -36,138 +36,6 @@ struct range {
 
 enum { HOMELESS_COUNT = 6 }; /* calls that are refused only where memory is counted */
 
-/* One outcome of a comparison that leads to a verdict, whose code is not written yet. */
-struct jump {
-        unsigned short at; /* the comparison */
-        bool if_true;
-        short next; /* that leads to the same verdict, or NO_JUMP */
-};
-
-enum { NO_JUMP = -1 };
-
-struct builder {
-        struct filter *filter;
-        const struct filter_options *options;
-        struct jump jumps[2 * FILTER_MAX];
-        short jump_count;
-        short first_jumps[VERDICT_COUNT];
-        bool is_full;
-};
-
-static void emit(struct builder *builder, unsigned short code, unsigned k)
-{
-        struct filter *filter = builder->filter;
-
-        if (filter->length == FILTER_MAX) {
-                builder->is_full = true;
-                return;
-        }
-        filter->code[filter->length++] = (struct sock_filter){ code, 0, 0, k };
-}
-
-/* A conditional jump reaches 255 instructions far. */
-static void set_jump(struct builder *builder, size_t at, bool if_true, size_t target)
-{
-        struct sock_filter *instruction = &builder->filter->code[at];
-        size_t distance = target - at - 1;
-
-        if (distance > 255)
-                builder->is_full = true;
-        else if (if_true)
-                instruction->jt = (unsigned char)distance;
-        else
-                instruction->jf = (unsigned char)distance;
-}
-
-static void emit_return(struct builder *builder, unsigned value)
-{
-        emit(builder, BPF_RET | BPF_K, value);
-}
-
-/* The low half of an argument: the kernel itself looks at no more of the values checked here, and a comparison of
- * all 64 bits would let a caller pass by setting the upper ones. */
-static void emit_load(struct builder *builder, unsigned argument)
-{
-        emit(builder, BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * argument);
-}
-
-static void emit_mask(struct builder *builder, unsigned bits)
-{
-        emit(builder, BPF_ALU | BPF_AND | BPF_K, bits);
-}
-
-static void jump_to_verdict(struct builder *builder, size_t at, bool if_true, enum verdict verdict)
-{
-        if (builder->is_full)
-                return;
-        builder->jumps[builder->jump_count] =
-                (struct jump){ (unsigned short)at, if_true, builder->first_jumps[verdict] };
-        builder->first_jumps[verdict] = builder->jump_count++;
-}
-
-/* Both outcomes go on with the next instruction until something else is said of them. Returns where it is. */
-static size_t emit_test(struct builder *builder, unsigned short comparison, unsigned k)
-{
-        size_t at = builder->filter->length;
-
-        emit(builder, BPF_JMP | comparison | BPF_K, k);
-        return at;
-}
-
-static void emit_test_to(struct builder *builder, unsigned short comparison, unsigned k, enum verdict if_true,
-                         enum verdict if_false)
-{
-        size_t at = emit_test(builder, comparison, k);
-
-        jump_to_verdict(builder, at, true, if_true);
-        jump_to_verdict(builder, at, false, if_false);
-}
-
-static size_t emit_test_if(struct builder *builder, unsigned short comparison, unsigned k,
-                           enum verdict if_true)
-{
-        size_t at = emit_test(builder, comparison, k);
-
-        jump_to_verdict(builder, at, true, if_true);
-        return at;
-}
-
-static size_t emit_test_unless(struct builder *builder, unsigned short comparison, unsigned k,
-                               enum verdict if_false)
-{
-        size_t at = emit_test(builder, comparison, k);
-
-        jump_to_verdict(builder, at, false, if_false);
-        return at;
-}
-
-/* What is emitted next is what the comparison leads to when it is true. */
-static void land(struct builder *builder, size_t at)
-{
-        if (!builder->is_full)
-                set_jump(builder, at, true, builder->filter->length);
-}
-
-/* One of the values leads to the first verdict, every other to the second. */
-static void emit_list(struct builder *builder, const unsigned *values, size_t count, enum verdict if_found,
-                      enum verdict if_not)
-{
-        size_t last = 0;
-
-        for (size_t i = 0; i < count; i++)
-                last = emit_test_if(builder, BPF_JEQ, values[i], if_found);
-        jump_to_verdict(builder, last, false, if_not);
-}
-
-#define EMIT_LIST(builder, values, if_found, if_not) \
-        emit_list((builder), (values), sizeof(values) / sizeof(*(values)), (if_found), (if_not))
-
-static void emit_check_bits(struct builder *builder, unsigned argument, unsigned bits, enum verdict if_none)
-{
-        emit_load(builder, argument);
-        emit_test_to(builder, BPF_JSET, bits, REFUSE, if_none);
-}
-
 /* Flags and attributes of files, which need no descriptor to write by, and whole trees of btrfs: by the letter that a file
  * system's commands have, except those that only ask or copy. */
 static void emit_file_ioctl(struct builder *builder)
@@ -310,79 +178,6 @@ static void emit_open(struct builder *builder, unsigned flags_argument)
         emit_check_bits(builder, flags_argument + 1, 06000, ALLOW);
 }
 
-/* Stream and datagram, over TCP and UDP: no raw, no SCTP, no MPTCP. */
-static void emit_internet_socket(struct builder *builder)
-{
-        static const unsigned protocols[] = { 0, 6, 17 };
-        size_t stream;
-
-        emit_load(builder, 1);
-        emit_mask(builder, 0xf);
-        stream = emit_test(builder, BPF_JEQ, SOCK_STREAM);
-        emit_test_unless(builder, BPF_JEQ, SOCK_DGRAM, REFUSE);
-        land(builder, stream);
-        emit_load(builder, 2);
-        EMIT_LIST(builder, protocols, ALLOW, REFUSE);
-}
-
-/* A datagram can be aimed at anybody by its address, which lies in memory; what is connected cannot. AF_UNIX takes SOCK_RAW
- * for a datagram. */
-static void emit_connected_only(struct builder *builder)
-{
-        static const unsigned connected[] = { SOCK_STREAM, SOCK_SEQPACKET };
-
-        emit_load(builder, 1);
-        emit_mask(builder, 0xf);
-        EMIT_LIST(builder, connected, ALLOW, REFUSE);
-}
-
-static void emit_unix_only(struct builder *builder, bool is_connected)
-{
-        emit_load(builder, 0);
-        if (!is_connected) {
-                emit_test_to(builder, BPF_JEQ, AF_UNIX, ALLOW, REFUSE);
-                return;
-        }
-        emit_test_unless(builder, BPF_JEQ, AF_UNIX, REFUSE);
-        emit_connected_only(builder);
-}
-
-/* Where the network is denied and nobody is asked, none is made, see make_ranges(). */
-static void emit_socket(struct builder *builder)
-{
-        bool asks = builder->options->asks_connects;
-        size_t internet[2], local;
-
-        if (builder->options->network == NETWORK_UNIX_ONLY || builder->options->network == NETWORK_DENY) {
-                emit_unix_only(builder, asks);
-                return;
-        }
-        emit_load(builder, 0);
-        local = emit_test(builder, BPF_JEQ, AF_UNIX);
-        if (!asks)
-                jump_to_verdict(builder, local, true,
-                                builder->options->network == NETWORK_LIST ? REFUSE : ALLOW);
-        internet[0] = emit_test(builder, BPF_JEQ, AF_INET);
-        internet[1] = emit_test(builder, BPF_JEQ, AF_INET6);
-        emit_test_unless(builder, BPF_JEQ, AF_NETLINK, REFUSE);
-        emit_load(builder, 2);
-        emit_test_to(builder, BPF_JEQ, 0 /* NETLINK_ROUTE */, ALLOW, REFUSE);
-        if (asks) {
-                land(builder, local);
-                emit_connected_only(builder);
-        }
-        land(builder, internet[0]);
-        land(builder, internet[1]);
-        emit_internet_socket(builder);
-}
-
-/* Unix sockets only. Where sockets are refused, a datagram pair is too. */
-static void emit_socketpair(struct builder *builder)
-{
-        emit_unix_only(builder, !network_has_unix_sockets(builder->options->network) ||
-                                        builder->options->asks_connects);
-}
-
 /* 0 is the caller itself. What comes before it says of what: a thread, a group, or every process of a user. */
 static void emit_priority(struct builder *builder, unsigned group)
 {
@@ -434,10 +229,10 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 emit_fcntl(builder);
                 return;
         case CHECK_SOCKET:
-                emit_socket(builder);
+                filter_emit_socket(builder);
                 return;
         case CHECK_SOCKETPAIR:
-                emit_socketpair(builder);
+                filter_emit_socketpair(builder);
                 return;
         case CHECK_TARGET:
                 emit_load(builder, 0);
@@ -476,6 +271,15 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_MAPPING:
                 emit_mapping(builder);
+                return;
+        case CHECK_SEND_2:
+                filter_emit_send(builder, 2);
+                return;
+        case CHECK_SEND_3:
+                filter_emit_send(builder, 3);
+                return;
+        case CHECK_OPTION:
+                filter_emit_option(builder);
                 return;
         case ALLOW:
         case REFUSE:
@@ -550,8 +354,7 @@ static void emit_pass(struct builder *builder)
                 set_jump(builder, differs, false, builder->filter->length);
 }
 
-/* Each verdict is written once: behind the tree those that look further, and behind these what all of them lead to. */
-static void emit_verdicts(struct builder *builder)
+static void emit_returns(struct builder *builder)
 {
         static const struct {
                 enum verdict verdict;
@@ -563,15 +366,27 @@ static void emit_verdicts(struct builder *builder)
                 { ASK, SECCOMP_RET_USER_NOTIF },
         };
 
-        for (enum verdict verdict = FIRST_CHECK; verdict < VERDICT_COUNT; verdict++)
-                if (land_all(builder, verdict))
-                        emit_check(builder, verdict);
         for (size_t i = 0; i < sizeof(returns) / sizeof(*returns); i++)
                 if (land_all(builder, returns[i].verdict)) {
                         if (returns[i].verdict == REFUSE || returns[i].verdict == ABSENT)
                                 emit_pass(builder);
                         emit_return(builder, returns[i].value);
                 }
+}
+
+/* Each verdict is written once: behind the tree those that look further, and behind these what all of them lead to. Where that is
+ * too far from the tree, it is written behind the tree, too. */
+static void emit_verdicts(struct builder *builder, bool is_far)
+{
+        if (is_far) {
+                emit_returns(builder);
+                for (size_t i = 0; i < FIRST_CHECK; i++)
+                        builder->first_jumps[i] = NO_JUMP;
+        }
+        for (enum verdict verdict = FIRST_CHECK; verdict < VERDICT_COUNT; verdict++)
+                if (land_all(builder, verdict))
+                        emit_check(builder, verdict);
+        emit_returns(builder);
 }
 
 /* Neighbours with the same verdict share a range. */
@@ -596,6 +411,8 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[entries_of_locks[i].number] = (unsigned char)entries_of_locks[i].verdict;
         for (size_t i = 0; options->asks_connects && i < OF_CONNECTS_COUNT; i++)
                 verdicts[entries_of_connects[i].number] = (unsigned char)entries_of_connects[i].verdict;
+        for (size_t i = 0; options->asks_streams && i < OF_STREAMS_COUNT; i++)
+                verdicts[entries_of_streams[i].number] = (unsigned char)entries_of_streams[i].verdict;
         for (size_t i = 0; options->asks_signals && i < OF_SIGNALS_COUNT; i++)
                 verdicts[entries_of_signals[i].number] = (unsigned char)entries_of_signals[i].verdict;
         for (size_t i = 0; options->asks_mappings && i < OF_MAPPINGS_COUNT; i++)
@@ -610,7 +427,7 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
         if (options->network == NETWORK_DENY && !options->asks_connects)
                 verdicts[SYS_socket] = verdicts[SYS_connect] = REFUSE;
         /* Of listed sockets the command makes none: whose address it is the broker sees. */
-        if (options->network == NETWORK_LIST && options->asks_connects)
+        if (options->network == NETWORK_LIST && options->asks_connects && !options->asks_streams)
                 verdicts[SYS_bind] = ASK;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
@@ -620,14 +437,11 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
         return count;
 }
 
-int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
+/* False if it is too long. */
+static bool build(const struct filter_options *options, const struct range *ranges, size_t count, bool is_far,
+                  struct filter *filter)
 {
         struct builder builder;
-        struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
-                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_SIGNALS_COUNT + OF_MAPPINGS_COUNT +
-                                 HOMELESS_COUNT) +
-                            3];
-        size_t count = make_ranges(ranges, options);
 
         /* Not all of it: the list of jumps is long. */
         builder.filter = filter;
@@ -643,8 +457,19 @@ int filter_build(const struct filter_options *options, struct filter *filter, ab
         /* Asked first: the kernel keeps no answer for a call whose arguments count, and this one is made all the time. */
         emit_test_if(&builder, BPF_JEQ, SYS_openat, CHECK_OPEN_2);
         emit_tree(&builder, ranges, count);
-        emit_verdicts(&builder);
-        if (builder.is_full)
-                return error_set(err, ABATIS_E_SYSTEM, "the system call filter is too long");
-        return 0;
+        emit_verdicts(&builder, is_far);
+        return !builder.is_full;
+}
+
+int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
+{
+        struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
+                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_STREAMS_COUNT + OF_SIGNALS_COUNT +
+                                 OF_MAPPINGS_COUNT + HOMELESS_COUNT) +
+                            3];
+        size_t count = make_ranges(ranges, options);
+
+        if (build(options, ranges, count, false, filter) || build(options, ranges, count, true, filter))
+                return 0;
+        return error_set(err, ABATIS_E_SYSTEM, "the system call filter is too long");
 }

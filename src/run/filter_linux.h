@@ -7,7 +7,7 @@
 
 #include "policy/policy.h"
 
-enum { FILTER_MAX = 256 }; /* a conditional jump reaches no further */
+enum { FILTER_MAX = 384 };
 
 struct filter {
         struct sock_filter code[FILTER_MAX];
@@ -24,6 +24,7 @@ struct filter_options {
         bool asks_writes; /* about everything that makes, writes, moves or removes a file; */
         bool asks_reads;  /* about everything that is opened to be read; */
         bool asks_connects; /* about every connection: no unix socket may then take an address by another call; */
+        bool asks_streams;  /* about every connection of a list without a network of its own: TCP alone; */
         bool asks_signals;  /* about every signal to another process; */
         bool asks_truncate; /* before a file is cut off by its name; */
         bool asks_mappings; /* and before a file is mapped as code: nobody then shares descriptors but threads */

@@ -1,6 +1,8 @@
 /* test_filter_broker.c: about which calls the filter asks the broker, and which it refuses beside. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -431,23 +433,85 @@ static void mappings_are_asked_about_on_request(void **state)
         }
 }
 
-static void every_combination_fits(void **state)
+/* A list without a network of its own. */
+static void streams_are_all_there_is_on_request(void **state)
 {
-        static const enum network_mode networks[] = { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW };
+        static const struct {
+                uint64_t level, option;
+                bool is_refused;
+        } options[] = {
+                { SOL_SOCKET, SO_KEEPALIVE, false },
+                { SOL_SOCKET, SO_BINDTODEVICE, true },
+                { SOL_SOCKET, 62, true },
+                { IPPROTO_TCP, TCP_NODELAY, false },
+                { IPPROTO_TCP, TCP_FASTOPEN_CONNECT, true },
+                { IPPROTO_TCP, TCP_ULP, true },
+                { IPPROTO_IP, IP_TOS, false },
+                { IPPROTO_IP, IP_OPTIONS, true },
+                { IPPROTO_IP, IP_UNICAST_IF, true },
+                { IPPROTO_IP, IP_TRANSPARENT, true },
+                { IPPROTO_IPV6, IPV6_V6ONLY, false },
+                { IPPROTO_IPV6, IPV6_RTHDR, true },
+                { IPPROTO_IPV6, IPV6_PKTINFO, true },
+                { IPPROTO_IPV6, IPV6_TCLASS, false },
+                { 263 /* SOL_PACKET */, 1, true },
+                { 282 /* SOL_TLS */, 1, true },
+        };
 
         (void)state;
-        for (unsigned bits = 0; bits < 3u << 9; bits++) {
-                const struct filter_options options = { .network = networks[bits >> 9],
-                                                        .has_memory_files = bits & 1,
-                                                        .counts_memory = bits & 2,
-                                                        .is_among_others = bits & 4,
-                                                        .has_broker = true,
-                                                        .asks_writes = bits & 8,
-                                                        .asks_reads = bits & 16,
-                                                        .asks_connects = bits & 32,
-                                                        .asks_signals = bits & 64,
-                                                        .asks_truncate = bits & 128,
-                                                        .asks_mappings = bits & 256 };
+        build_with((struct filter_options){ .network = NETWORK_LIST,
+                                            .has_memory_files = true,
+                                            .is_among_others = true,
+                                            .has_broker = true,
+                                            .asks_streams = true });
+        assert_answer("connect", 3, 1, 16, 0, ASKED);
+        assert_answer("bind", 3, 1, 16, 0, REFUSED);
+        assert_answer("listen", 3, 1, 0, 0, REFUSED);
+        for (uint64_t family = 0; family < 50; family++)
+                for (uint64_t type = 0; type <= SOCK_PACKET; type++)
+                        for (uint64_t protocol = 0; protocol <= 300; protocol++) {
+                                bool is_tcp = (family == AF_INET || family == AF_INET6) &&
+                                              type == SOCK_STREAM && (!protocol || protocol == IPPROTO_TCP);
+
+                                assert_answer("socket", family, type, protocol, 0,
+                                              is_tcp ? ALLOWED : REFUSED);
+                        }
+        assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0, ALLOWED);
+        assert_answer_whatever_is_above("socket", AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0, REFUSED);
+        assert_answer_whatever_is_above("socketpair", AF_UNIX, SOCK_STREAM, 0, ALLOWED);
+        assert_answer_whatever_is_above("socketpair", AF_UNIX, SOCK_DGRAM, 0, REFUSED);
+        assert_answer("sendto", 3, 1, 1, MSG_NOSIGNAL, ALLOWED);
+        assert_answer("sendto", 3, 1, 1, MSG_FASTOPEN | MSG_NOSIGNAL, REFUSED);
+        assert_answer("sendmsg", 3, 1, MSG_NOSIGNAL, MSG_FASTOPEN, ALLOWED);
+        assert_answer_whatever_is_above("sendmsg", 3, 1, MSG_FASTOPEN, REFUSED);
+        assert_answer("sendmmsg", 3, 1, MSG_FASTOPEN, 0, ALLOWED);
+        assert_answer("sendmmsg", 3, 1, 1, MSG_FASTOPEN, REFUSED);
+        for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+                assert_answer_whatever_is_above("setsockopt", 3, options[i].level, options[i].option,
+                                                options[i].is_refused ? REFUSED : ALLOWED);
+}
+
+static void every_combination_fits(void **state)
+{
+        static const enum network_mode networks[] = { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW,
+                                                      NETWORK_LIST };
+
+        (void)state;
+        for (unsigned bits = 0; bits < 4u << 9; bits++) {
+                const struct filter_options options = {
+                        .network = networks[bits >> 9],
+                        .has_memory_files = bits & 1,
+                        .counts_memory = bits & 2,
+                        .is_among_others = bits & 4,
+                        .has_broker = true,
+                        .asks_writes = bits & 8,
+                        .asks_reads = bits & 16,
+                        .asks_connects = networks[bits >> 9] != NETWORK_LIST && bits & 32,
+                        .asks_streams = networks[bits >> 9] == NETWORK_LIST,
+                        .asks_signals = bits & 64,
+                        .asks_truncate = bits & 128,
+                        .asks_mappings = bits & 256
+                };
 
                 build_with(options);
         }
@@ -470,6 +534,7 @@ int main(void)
                 cmocka_unit_test(signals_are_asked_about_on_request),
                 cmocka_unit_test(truncation_is_asked_about_on_request),
                 cmocka_unit_test(mappings_are_asked_about_on_request),
+                cmocka_unit_test(streams_are_all_there_is_on_request),
                 cmocka_unit_test(every_combination_fits),
         };
 
