@@ -331,7 +331,7 @@ static size_t add_seccomp(struct native *native)
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 break;
         case NETWORK_LIST:
-                if (plan_has(plan, PLAN_NETWORK))
+                if (plan_has(plan, PLAN_NETWORK) || plan_has(plan, PLAN_STREAMS))
                         plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 break;
         }

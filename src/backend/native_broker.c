@@ -192,6 +192,8 @@ size_t native_add_broker(struct native *native)
         if (has_abstract)
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
         cover_sockets(native, step);
+        if (native->asks & BROKER_STREAMS)
+                plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
         leave_visible(native);
         return step;
 }

@@ -136,6 +136,41 @@ static void miss_limits(struct native *native)
                                                : "connections are counted in network.mode: list");
 }
 
+/* Without a network of its own there are no doors, and as many ports as anybody wants. */
+static void add_streams(struct native *native, size_t step)
+{
+        const struct strings *entries = &native->policy->connect;
+
+        for (size_t i = 0; i < entries->count; i++) {
+                struct place place;
+
+                if (place_parse(entries->items[i], &place, NULL) < 0)
+                        plan_miss(native->plan, CLAUSE_CONNECT, i, "it is no place");
+                else if (place.is_udp)
+                        plan_miss(native->plan, CLAUSE_CONNECT, i,
+                                  "UDP needs a network namespace, and there are no user namespaces here: %s",
+                                  native->host->namespaces_reason);
+                else
+                        plan_cover(native->plan, step, CLAUSE_CONNECT, i);
+        }
+        for (size_t i = 0; i < native->policy->bind.count; i++)
+                plan_miss(native->plan, CLAUSE_BIND, i, "there is no network of its own here: %s",
+                          native->host->namespaces_reason);
+}
+
+static void miss_list(struct native *native)
+{
+        const abatis_host *host = native->host;
+
+        if (!host_is_bare(host))
+                native_miss_mounts(native, CLAUSE_NETWORK, PLAN_NO_INDEX);
+        else
+                plan_miss(
+                        native->plan, CLAUSE_NETWORK, PLAN_NO_INDEX,
+                        "a list needs a network namespace, and there are no user namespaces here; without them a "
+                        "broker makes the connections, but pidfd_getfd is refused (or older than Linux 5.6)");
+}
+
 void native_add_network(struct native *native)
 {
         const abatis_policy *policy = native->policy;
@@ -152,10 +187,19 @@ void native_add_network(struct native *native)
                 add_limits(native, step);
                 return;
         }
+        if (is_list && host_is_bare(native->host) && native->host->has_descriptors) {
+                native->asks |= BROKER_STREAMS;
+                step = plan_step(plan, PLAN_STREAMS, NULL, !policy->passes_any_name);
+                plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
+                plan_cover(plan, step, CLAUSE_NAMES, PLAN_NO_INDEX);
+                plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX); /* none is connected to */
+                add_streams(native, step);
+                add_limits(native, step);
+                return;
+        }
         miss_limits(native);
         if (is_list) {
-                plan_miss(plan, CLAUSE_NETWORK, PLAN_NO_INDEX,
-                          "a list needs a network namespace, and there are no user namespaces here");
+                miss_list(native);
                 plan_miss(plan, CLAUSE_NAMES, PLAN_NO_INDEX, NO_NETWORK);
         }
         miss_all(native, is_list);

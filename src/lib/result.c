@@ -179,7 +179,7 @@ int result_write(const struct result_parts *parts, const struct result_sink *sin
         add_string(&writer, "backend", parts->plan->backend);
         add_clauses(&writer, "enforced", parts->plan, true);
         add_clauses(&writer, "not_enforced", parts->plan, false);
-        if (plan_has(parts->plan, PLAN_NETWORK))
+        if (plan_has(parts->plan, PLAN_NETWORK) || plan_has(parts->plan, PLAN_STREAMS))
                 add_connections(&writer, &outcome->connections);
         add_string(&writer, "audit_id", parts->audit_id);
         text_add(&writer.text, "}");

@@ -36,7 +36,7 @@ static void accept_streams(struct watch *watch, uint32_t events)
 
                 if (fd < 0)
                         return;
-                streams_begin(door->relay, fd);
+                streams_begin(door->relay, fd, NULL);
         }
 }
 

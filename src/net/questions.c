@@ -110,7 +110,9 @@ static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length,
         } else if (*query.name && allow_name(relay->allow, query.name)) {
                 name = names_give(relay->names, query.name);
                 /* Before the answer: whoever has it may connect at once. */
-                reply.rcode = name && doors_open_for_name(relay, name) == 0 ? DNS_NOERROR : DNS_SERVFAIL;
+                reply.rcode = name && (relay->settings.is_asked || doors_open_for_name(relay, name) == 0)
+                                      ? DNS_NOERROR
+                                      : DNS_SERVFAIL;
                 reply.addresses = name ? name->addresses : NULL;
                 reply.count = name ? 2 : 0;
         } else {
@@ -254,16 +256,14 @@ static void read_client(struct watch *watch, uint32_t events)
         dismiss(client);
 }
 
-static void accept_client(struct watch *watch, uint32_t events)
+void questions_begin(struct relay *relay, int fd)
 {
-        struct loop *loop = &questions.relay->loop;
-        int fd = inside_accept(questions.relay, watch->fd);
-        struct client *client = fd < 0 ? NULL : calloc(1, sizeof(*client));
+        struct loop *loop = &relay->loop;
+        struct client *client = calloc(1, sizeof(*client));
 
-        (void)events;
+        questions.relay = relay;
         if (!client) {
-                if (fd >= 0)
-                        close(fd);
+                close(fd);
                 return;
         }
         if (questions.clients[questions.next])
@@ -275,6 +275,15 @@ static void accept_client(struct watch *watch, uint32_t events)
         if (loop_watch(loop, &client->watch, EPOLLIN) < 0 ||
             loop_set_timer(loop, &client->patience, PATIENCE_MS) < 0)
                 dismiss(client);
+}
+
+static void accept_client(struct watch *watch, uint32_t events)
+{
+        int fd = inside_accept(questions.relay, watch->fd);
+
+        (void)events;
+        if (fd >= 0)
+                questions_begin(questions.relay, fd);
 }
 
 /* ---- the start ------------------------------------------------------------------------------------------ */

@@ -130,6 +130,8 @@ static int start_parts(struct relay *relay, const struct strings *entries)
                 r = resolver_new(&relay->loop, &options, &relay->resolver);
         if (!r)
                 r = streams_new(relay, &relay->streams);
+        if (settings->is_asked)
+                return r ? r : callers_start(relay);
         if (!r)
                 r = questions_start(relay);
         if (!r)

@@ -62,6 +62,11 @@ struct name *names_find(const struct names *names, const struct address *address
 
 /* questions.c: answers the sandbox's DNS. 0 or a negative errno. */
 int questions_start(struct relay *relay);
+/* Over a stream that came in. Takes the descriptor. */
+void questions_begin(struct relay *relay, int client);
+
+/* callers.c: where the sandbox has no network of its own: streams that the broker has connected to the relay. 0 or a negative errno. */
+int callers_start(struct relay *relay);
 
 /* passers.c: tells of what is sent where nobody listens. 0 or a negative errno. */
 int passers_start(struct relay *relay);
@@ -80,8 +85,16 @@ int published_start(struct relay *relay);
 int streams_new(struct relay *relay, struct streams **out);
 /* Ends them all. */
 void streams_end(struct relay *relay);
-/* Takes the descriptor. */
-void streams_begin(struct relay *relay, int client);
+/* An end of one. */
+struct peer {
+        struct address address;
+        uint16_t port;
+};
+
+/* The socket's own, or whom it is connected to. 0 or a negative errno. */
+int peer_read(int fd, bool is_other, struct peer *out);
+/* Takes the descriptor. `to` is where it leads; NULL: where it came in. */
+void streams_begin(struct relay *relay, int client, const struct peer *to);
 /* The same of one that came from the host, for this port of the sandbox's own loopback. */
 void streams_admit(struct relay *relay, int client, uint16_t port);
 

@@ -416,37 +416,39 @@ union socket_address {
         struct sockaddr_in6 v6;
 };
 
-static bool read_address(const union socket_address *from, struct address *address, uint16_t *port)
+int peer_read(int fd, bool is_other, struct peer *out)
 {
-        *address = (struct address){ .is_v6 = from->any.sa_family == AF_INET6 };
-        if (address->is_v6) {
-                memcpy(address->bytes, &from->v6.sin6_addr, 16);
-                *port = ntohs(from->v6.sin6_port);
-                *address = address_unmapped(address);
+        union socket_address from = { .v6 = { .sin6_family = AF_UNSPEC } };
+        socklen_t size = sizeof(from);
+
+        if ((is_other ? getpeername(fd, &from.any, &size) : getsockname(fd, &from.any, &size)) < 0)
+                return -errno;
+        *out = (struct peer){ .address = { .is_v6 = from.any.sa_family == AF_INET6 } };
+        if (out->address.is_v6) {
+                memcpy(out->address.bytes, &from.v6.sin6_addr, 16);
+                out->port = ntohs(from.v6.sin6_port);
+                out->address = address_unmapped(&out->address);
         } else {
-                memcpy(address->bytes, &from->v4.sin_addr, 4);
-                *port = ntohs(from->v4.sin_port);
+                memcpy(out->address.bytes, &from.v4.sin_addr, 4);
+                out->port = ntohs(from.v4.sin_port);
         }
-        return from->any.sa_family == AF_INET6 || from->any.sa_family == AF_INET;
+        return from.any.sa_family == AF_INET6 || from.any.sa_family == AF_INET ? 0 : -EAFNOSUPPORT;
 }
 
-/* Where its client wanted to go, which is where it came in. */
-static bool find_target(struct stream *stream)
+/* Where its client wanted to go, which is where it came in if nobody said otherwise. */
+static bool find_target(struct stream *stream, const struct peer *to)
 {
-        union socket_address own = { .v6 = { .sin6_family = AF_UNSPEC } },
-                             peer = { .v6 = { .sin6_family = AF_UNSPEC } };
-        struct who_question question = { .is_udp = false };
-        socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+        struct peer own, client;
 
-        if (getsockname(stream->client.fd, &own.any, &own_size) < 0 ||
-            getpeername(stream->client.fd, &peer.any, &peer_size) < 0 ||
-            !read_address(&own, &stream->address, &stream->port) ||
-            !read_address(&peer, &question.client, &stream->client_port))
+        if (peer_read(stream->client.fd, false, &own) < 0 || peer_read(stream->client.fd, true, &client) < 0)
                 return false;
-        question.address = stream->address;
-        question.port = stream->port;
-        question.client_port = stream->client_port;
-        stream->who = who_ask(stream->relay, &question);
+        stream->address = to ? to->address : own.address;
+        stream->port = to ? to->port : own.port;
+        stream->client_port = client.port;
+        stream->who = who_ask(stream->relay, &(struct who_question){ .client = client.address,
+                                                                     .client_port = client.port,
+                                                                     .address = own.address,
+                                                                     .port = own.port });
         stream->name = names_find(stream->relay->names, &stream->address);
         stream->rule = stream->name ? allow_name_port(stream->relay->allow, stream->name->text, TRANSPORT_TCP,
                                                       stream->port)
@@ -515,7 +517,7 @@ static int begin_check(struct stream *stream)
         return r < 0 ? r : 1;
 }
 
-void streams_begin(struct relay *relay, int client)
+void streams_begin(struct relay *relay, int client, const struct peer *to)
 {
         struct stream *stream = add(relay, client);
         char problem[RELAY_TEXT_SIZE];
@@ -525,7 +527,7 @@ void streams_begin(struct relay *relay, int client)
                 close(client);
                 return;
         }
-        if (!find_target(stream) || loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
+        if (!find_target(stream, to) || loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
                 end(stream, true);
                 return;
         }
@@ -553,9 +555,8 @@ static int begin_inside(struct dial *dial, const struct address *address)
 
 void streams_admit(struct relay *relay, int client, uint16_t port)
 {
-        union socket_address peer = { .v6 = { .sin6_family = AF_UNSPEC } };
-        socklen_t size = sizeof(peer);
         struct stream *stream = add(relay, client);
+        struct peer peer;
         char problem[RELAY_TEXT_SIZE];
 
         if (!stream) {
@@ -565,12 +566,13 @@ void streams_admit(struct relay *relay, int client, uint16_t port)
         stream->is_inward = true;
         stream->port = port;
         stream->dial.begin = begin_inside;
-        if (getpeername(client, &peer.any, &size) < 0 ||
-            !read_address(&peer, &stream->address, &stream->client_port) ||
+        if (peer_read(client, true, &peer) < 0 ||
             loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
                 end(stream, true);
                 return;
         }
+        stream->address = peer.address;
+        stream->client_port = peer.port;
         if (is_within_limits(relay, problem))
                 dial_loopback(stream);
         else

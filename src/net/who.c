@@ -188,7 +188,8 @@ struct who *who_ask(struct relay *of, const struct who_question *question)
         struct who *who;
 
         relay = of;
-        if (asked_count >= ASKED_MAX || !is_ready())
+        /* Without a network of its own there is nobody inside to ask. */
+        if (relay->settings.is_asked || asked_count >= ASKED_MAX || !is_ready())
                 return NULL;
         /* Its gaps, too, cross to another process. */
         memset(&sent, 0, sizeof(sent));

@@ -77,6 +77,7 @@ enum plan_op {
         PLAN_ENTER_ROOT,
         PLAN_PRIVATE_IPC,
         PLAN_NETWORK, /* a network of its own, and a relay to what the list allows; value 1: it checks names */
+        PLAN_STREAMS, /* where there is no network of its own: a relay that the broker connects the command to; likewise */
         PLAN_SESSION,
         PLAN_LIMIT, /* of the kernel, for each process; value is the enum limit */
         PLAN_CGROUP, /* of the kernel, for the whole tree; path is where the job gets a cgroup; value likewise */
@@ -103,6 +104,7 @@ enum broker_asks {
         BROKER_TRUNCATION = 16, /* every file that is cut off, by its name or when it is opened */
         BROKER_MAPPINGS = 32,   /* every file that is mapped as code */
         BROKER_SOCKETS = 64,    /* every connection: of unix sockets only those of network.unix are reached */
+        BROKER_STREAMS = 128,   /* every connection over TCP, which is made to the relay */
 };
 
 struct step {

@@ -43,6 +43,9 @@ static const struct op_text {
         [PLAN_PRIVATE_IPC] = { "private-ipc", "IPC namespace", "System V and POSIX queues of its own" },
         [PLAN_NETWORK] = { "network", "network namespace with a relay",
                            "only what network.connect allows is reached, by a relay" },
+        [PLAN_STREAMS] = { "streams", "relay",
+                           "only what network.connect allows is reached, by a relay that the broker connects to; "
+                           "no UDP, so names are asked for over TCP (RES_OPTIONS); no servers" },
         [PLAN_SESSION] = { "session", "own session without terminal", "a new session and process group" },
         [PLAN_LIMIT] = { "limit", "rlimit", "a limit of the kernel for each process" },
         [PLAN_CGROUP] = { "cgroup", "cgroup", "a cgroup of its own for the whole tree" },

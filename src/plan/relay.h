@@ -1,8 +1,8 @@
 /* relay.h: what the relay is told, what it asks of the sandbox's network, and what it tells.
  *
  * The relay is a program of its own, outside the sandbox, that the host program starts for one job. It has some descriptors: a
- * socket to the host program, one to a thread of init that lives in the sandbox's network and makes sockets there, and a file
- * with its settings. It ends with either of the sockets. */
+ * socket to the host program, one to a thread of init that lives in the sandbox's network and makes sockets there, or to the
+ * broker, and a file with its settings. It ends with either of the sockets. */
 #ifndef PLAN_RELAY_H
 #define PLAN_RELAY_H
 
@@ -32,6 +32,7 @@ struct relay_cage {
 /* The beginning of the settings; the entries of network.connect follow, each with a NUL behind it. */
 struct relay_settings {
         uint32_t entry_count, entries_size;
+        bool is_asked; /* there is no network of the sandbox's own: the broker asks, and connects to the relay */
         bool checks_names;                   /* TLS on 443 and HTTP on 80 must name whom was asked for */
         uint32_t most_streams;               /* at once; 0: as many as there are descriptors for */
         uint32_t most_streams_a_second;      /* new ones; 0: no limit */
@@ -75,6 +76,25 @@ struct who_answer {
         uint64_t number;
         uint32_t pid; /* in the sandbox; 0: nobody's, or not found */
         char program[RELAY_TEXT_SIZE];
+};
+
+/* ---- to the broker, where there is no such network ------------------------------------------------------- */
+
+enum stream_word {
+        STREAM_WANTED, /* may it be made? A struct stream_verdict is the answer */
+        STREAM_MADE,   /* it comes from there; no answer */
+};
+
+/* An address and a port each, as the socket has them. */
+struct stream_request {
+        uint32_t word; /* enum stream_word */
+        uint16_t port, from_port;
+        struct address address, from;
+};
+
+struct stream_verdict {
+        int32_t error;     /* 0, or a negative errno */
+        uint16_t ports[2]; /* of the relay on the loopback of IPv4 and IPv6; 0: none */
 };
 
 /* ---- to the host program -------------------------------------------------------------------------------- */

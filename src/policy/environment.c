@@ -239,7 +239,7 @@ int environment_sort(const abatis_policy *policy, const char *const *envp, const
 
         while (envp[count])
                 count++;
-        lists[0] = calloc(count + policy->environment.count + 2, sizeof(**lists));
+        lists[0] = calloc(count + policy->environment.count + 3, sizeof(**lists));
         lists[1] = secrets ? calloc(count + 1, sizeof(**lists)) : NULL;
         if (!lists[0] || (secrets && !lists[1])) {
                 free(lists[0]);

@@ -259,7 +259,7 @@ extern const char *const view_root_proc_files[];
 /* True when this user is root and the path is one of them. */
 bool view_hides_from_root(const char *path);
 
-/* environment.c: the environment the command gets, with room for one more, and, unless NULL, the values that it does not get
+/* environment.c: the environment the command gets, with room for two more, and, unless NULL, the values that it does not get
  * and that nobody else should see. Owned, NULL-terminated lists of borrowed strings. */
 int environment_sort(const abatis_policy *policy, const char *const *envp, const char ***passed,
                      const char ***secrets, abatis_error *err);

@@ -191,7 +191,8 @@ unsigned broker_threads(const struct plan *plan)
 {
         if (!plan_has(plan, PLAN_BROKER))
                 return 0;
-        return plan_broker_asks(plan) & (ABOUT_NAMES | BROKER_MAPPINGS | BROKER_SOCKETS) ? 3 : 1;
+        return plan_broker_asks(plan) & (ABOUT_NAMES | BROKER_MAPPINGS | BROKER_SOCKETS | BROKER_STREAMS) ? 3
+                                                                                                          : 1;
 }
 
 static const char **list_strings(const struct strings *strings)
@@ -248,7 +249,9 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         broker->threads = broker_threads(plan);
         broker->is_among_others = plan_has(plan, PLAN_SWEEP);
         resources->child.broker = broker;
-        broker->has_unix_only = policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK);
+        broker->has_streams = broker->asks & BROKER_STREAMS;
+        broker->has_unix_only =
+                policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK) && !broker->has_streams;
         /* The scope that the command's own domain has is not the broker's, who connects in its place. */
         broker->needs_scope =
                 broker->asks & BROKER_CONNECTS && resources->host->landlock_abi >= LANDLOCK_WITH_SCOPES;

@@ -542,11 +542,12 @@ static void run_thread(void *argument)
 {
         struct child_broker_room *room = argument;
         const struct child_broker *broker = room->job->plan->broker;
-        long kept[2] = { room->listener, broker->sockets ? broker->host : room->listener };
+        long kept[3] = { room->listener, broker->sockets ? broker->host : room->listener,
+                         broker->has_streams ? room->job->network : room->listener };
         long r = drop_capabilities(room->job);
 
         /* Nothing else of the host program's stays open here: its pipes must see their ends. */
-        child_close_others(kept, 2, 0);
+        child_close_others(kept, 3, 0);
         ask_for_short_slices();
         /* Without an answer the kernel says ENOSYS, and nobody gets anything. */
         if (r >= 0)

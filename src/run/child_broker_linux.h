@@ -36,7 +36,7 @@ struct waiter {
 };
 
 /* Of a socket, with room behind it. */
-struct address {
+struct socket_name {
         char bytes[ADDRESS_SIZE] __attribute__((aligned(8)));
         int length;
 };
@@ -44,11 +44,13 @@ struct address {
 /* A thread that connects a socket and waits until it is connected. */
 struct connector {
         char stack[WAITER_STACK_SIZE] __attribute__((aligned(16)));
-        struct address address;
+        struct socket_name address;
         long listener, socket;
         int thread;   /* of the caller */
         int domain;   /* of the socket */
         int is_alone; /* a futex: set when nobody else here has the socket any more */
+        struct child_job *job;
+        struct stream_request *stream; /* of TCP, to the relay: in the thread's own memory; else NULL */
         uint64_t id;
 };
 
@@ -225,6 +227,12 @@ long broker_connect(struct request *request);
 long broker_bind(const struct request *request);
 /* The socket of network.unix that the path in the room means, as it stands on the host: a descriptor (O_PATH). */
 long broker_open_listed(struct request *request);
+/* child_streams_linux.c: sockets of TCP, which the relay takes. Whether it is one: 0 or a negative errno. */
+long stream_check(long socket, int domain);
+/* Asks the relay; the connector's address is the relay's then. 0 or a negative errno. */
+long stream_ask(struct connector *connector, struct stream_request *stream);
+/* The connection is made, or will be: the relay is told whose it is. */
+long stream_tell(struct connector *connector);
 /* child_lists_linux.c: opens a directory, which is all that is asked about reading. */
 long broker_list(struct request *request, uint64_t flags, bool *goes_on);
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "plan/relay.h"
 #include "run/child_broker_linux.h"
 #include "run/child_text_linux.h"
 #include "run/syscall_linux.h"
@@ -94,7 +95,7 @@ static long take_descriptor(const struct request *request, long number)
         return fd;
 }
 
-static long read_address(const struct request *request, struct address *address)
+static long read_address(const struct request *request, struct socket_name *address)
 {
         address->length = (int)request->args[2];
         if (address->length < 0 || address->length > (int)sizeof(address->bytes))
@@ -106,7 +107,7 @@ static long read_address(const struct request *request, struct address *address)
 
 /* ---- to whom --------------------------------------------------------------------------------------------- */
 
-static bool has_path(const struct address *address)
+static bool has_path(const struct socket_name *address)
 {
         const struct sockaddr_un *name = (const void *)address->bytes;
 
@@ -114,7 +115,7 @@ static bool has_path(const struct address *address)
                name->sun_family == AF_UNIX && name->sun_path[0];
 }
 
-static bool is_abstract(const struct address *address)
+static bool is_abstract(const struct socket_name *address)
 {
         const struct sockaddr_un *name = (const void *)address->bytes;
 
@@ -138,7 +139,7 @@ static long open_readable(struct request *request)
 }
 
 /* Opens what the path leads to, and makes the address lead to that. Returns a descriptor. */
-static long pin(struct request *request, struct address *address)
+static long pin(struct request *request, struct socket_name *address)
 {
         struct sockaddr_un *name = (void *)address->bytes;
         char *path = request->room->path;
@@ -191,9 +192,13 @@ static bool goes_on(const struct connector *connector, long r)
                !RAW(SYS_ioctl, connector->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &connector->id);
 }
 
-static long connect_once(const struct connector *connector)
+static long connect_once(struct connector *connector)
 {
-        return RAW(SYS_connect, connector->socket, connector->address.bytes, connector->address.length);
+        long r = RAW(SYS_connect, connector->socket, connector->address.bytes, connector->address.length);
+
+        if (connector->stream && (!r || r == -EINPROGRESS))
+                stream_tell(connector);
+        return r;
 }
 
 static long set_timeout(const struct connector *connector, const struct timeout *timeout)
@@ -230,7 +235,7 @@ static long find_limit(const struct connector *connector, struct timeout *limit)
 
 /* Of a socket that waits: in slices, since only its own time limit ends the kernel's wait, and a caller that was killed is
  * waited for no longer. */
-static long connect_waiting(const struct connector *connector)
+static long connect_waiting(struct connector *connector)
 {
         struct timeout limit = { 0, 0 };
         long left = find_limit(connector, &limit), first = 0, r;
@@ -256,7 +261,11 @@ static long connect_waiting(const struct connector *connector)
 static void run_connector(void *argument)
 {
         struct connector *connector = argument;
-        long r = is_nonblocking(connector) ? connect_once(connector) : connect_waiting(connector);
+        struct stream_request stream;
+        long r = connector->job->plan->broker->has_streams ? stream_ask(connector, &stream) : 0;
+
+        if (!r)
+                r = is_nonblocking(connector) ? connect_once(connector) : connect_waiting(connector);
 
         /* Nobody else has the socket when the caller goes on: its close must close it. */
         RAW(SYS_close, connector->socket);
@@ -280,6 +289,7 @@ static long start_connector(const struct request *request, struct connector *con
         connector->listener = request->listener;
         connector->id = request->id;
         connector->thread = request->thread;
+        connector->job = request->job;
         connector->is_alone = 0;
         return raw_clone(&arguments, run_connector, connector);
 }
@@ -352,11 +362,13 @@ static long connect_pinned(const struct request *request, struct connector *conn
 static long judge(struct request *request, struct connector *connector, long *object)
 {
         const struct child_broker *broker = request->job->plan->broker;
-        struct address *address = &connector->address;
+        struct socket_name *address = &connector->address;
         long r = get_option(connector->socket, SO_DOMAIN, &connector->domain);
 
         if (r < 0)
                 return r;
+        if (broker->has_streams && (connector->domain != AF_UNIX || !broker->sockets))
+                return stream_check(connector->socket, connector->domain);
         if (connector->domain != AF_UNIX)
                 return broker->has_unix_only ? -EACCES /* as Landlock says to the command */ : 0;
         if (is_abstract(address) && !broker->needs_scope)
@@ -373,6 +385,7 @@ long broker_connect(struct request *request)
         struct connector *connector = claim(request, &is_taken);
         long object = -1, r = 0;
 
+        connector->stream = 0;
         connector->socket = take_descriptor(request, (int)request->args[0]);
         if (connector->socket < 0) {
                 r = connector->socket;
@@ -392,7 +405,7 @@ long broker_connect(struct request *request)
 
 long broker_bind(const struct request *request)
 {
-        struct address address;
+        struct socket_name address;
         int domain = 0;
         long socket = take_descriptor(request, (int)request->args[0]), r;
 

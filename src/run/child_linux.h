@@ -101,6 +101,7 @@ struct child_ground {
         unsigned terminal_op;
         bool has_mounts;
         bool has_network; /* they have one of their own, with a relay to the outside */
+        bool has_relay;   /* this one, or another, which the broker connects to */
         bool has_scope; /* init and the command are in a domain of Landlock's that abstract sockets are not left from */
         bool has_host; /* init has the descriptor of the host's root: it was there before the clone */
 };
@@ -123,6 +124,7 @@ struct child_broker {
         unsigned threads;     /* that answer */
         bool is_among_others; /* there are no namespaces: files and processes of the host are in view */
         bool has_unix_only;   /* no other socket is connected */
+        bool has_streams;     /* sockets of TCP are connected to the relay, and no others */
         /* Where only listed unix sockets are connected to; else NULL: their places on the host, and what the policy calls them. */
         const char *const *sockets, *const *socket_names;
         int host; /* with these: a descriptor (O_PATH) of the host's root, and which file it is */
@@ -146,7 +148,7 @@ struct child_plan {
         struct sock_fprog filter;
         uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
         const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
-        bool has_network;                  /* as child_ground.has_network */
+        bool has_network, has_relay;       /* as in child_ground */
 };
 
 enum {
@@ -210,7 +212,7 @@ struct child_job {
         bool has_terminal; /* init makes one and hands it over through the socket; the command takes it */
         int terminal_socket, terminal;
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
-        int network;                     /* socket to the relay, if the ground has a network */
+        int network;                     /* socket to the relay, if the ground has one */
         char *network_stack;             /* of the thread that makes sockets there, and behind it of the one
                                             that knows whose they are; owned by the parent */
         int network_asker;               /* the latter's socket, or 0 */
@@ -219,6 +221,7 @@ struct child_job {
         int broker_count;
         int names_lock;   /* a futex, of the broker's threads: names are changed one after the other */
         int threads_lock; /* likewise: threads are held still for one caller at a time */
+        int relay_lock;   /* likewise: the relay is asked one thing after the other */
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
         bool has_own_tmp;             /* it was made */
         struct child_stamp

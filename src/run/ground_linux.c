@@ -104,6 +104,7 @@ void ground_lay_out(struct ground *ground, const abatis_host *host, const struct
         ground->child.has_host = needs_host(plan);
         lay_out(ground, host);
         ground->child.has_network = plan->has_network;
+        ground->child.has_relay = plan->has_relay;
         if (plan->has_network)
                 init_step(ground, INIT_NETWORK, NULL, PLAN_NETWORK);
 }
@@ -142,5 +143,5 @@ bool ground_fits(const struct ground *ground, const abatis_host *host, const str
         return (ground->child.namespaces | CLONE_NEWNS) == (namespace_flags(host) | CLONE_NEWNS) &&
                ground->child.has_mounts == host_has_mounts(host) &&
                ground->child.has_scope == needs_scope(plan) && ground->child.has_host == needs_host(plan) &&
-               ground->child.has_network == plan->has_network;
+               ground->child.has_network == plan->has_network && ground->child.has_relay == plan->has_relay;
 }

@@ -126,20 +126,6 @@ static int make_own_tmp(struct job *job, abatis_error *err)
         return 0;
 }
 
-/* The variable names the job's own directory, unless it names another that the command may write. There is room for one more. */
-static void point_to_own_tmp(struct job *job, const char **envp)
-{
-        size_t i = 0;
-
-        while (envp[i] && strncmp(envp[i], "TMPDIR=", 7))
-                i++;
-        if (envp[i] && envp[i][7] && strcmp(envp[i] + 7, "/tmp"))
-                return;
-        if (!envp[i])
-                envp[i + 1] = NULL;
-        envp[i] = job->tmp_variable;
-}
-
 static int check_options(const abatis_job_options *options, abatis_error *err)
 {
         if (!options || options->size < sizeof(*options))
@@ -189,8 +175,8 @@ static int prepare_command(struct job *job, abatis_error *err)
         const char **envp = job->context.environment;
         int r = job_take_plan(job, err);
 
-        if (!r && *job->tmp_variable)
-                point_to_own_tmp(job, envp);
+        if (!r)
+                job_set_variables(job, envp);
         if (!r)
                 r = program_find(options->argv[0], envp, &job->program, err);
         if (!r)
@@ -371,7 +357,7 @@ void job_begin_ground(struct job *job)
         abatis_host host;
 
         /* The relay must be there first, and needs the policy. */
-        if (known && resources->child.has_network)
+        if (known && resources->child.has_relay)
                 return;
         if (known) {
                 ground_lay_out(&job->ground, known, &resources->child);
@@ -480,7 +466,7 @@ static int begin_with_relay(struct job *job, abatis_error *err)
 
         network_free(job->network);
         job->network = NULL;
-        r = network_open(job->context.policy, &job->network, err);
+        r = network_open(job->context.policy, job->ground.child.has_network, &job->network, err);
         if (!r)
                 r = clone_init(job, err);
         return r ? r : network_await(job->network, err);
@@ -513,7 +499,7 @@ int job_renew_ground(struct job *job, abatis_error *err)
         if (r < 0)
                 return r;
         ground_lay_out(&job->ground, host, plan);
-        return plan->has_network ? begin_with_relay(job, err) : clone_init(job, err);
+        return plan->has_relay ? begin_with_relay(job, err) : clone_init(job, err);
 }
 
 /* Somebody has killed what was prepared. Nothing of the command has run. */

@@ -21,6 +21,7 @@ struct job {
         char *arena; /* owned: argv, envp and their strings; the command reads them until its exec */
         char *program, *cwd;
         char tmp_variable[CHILD_TMP_SIZE + 8]; /* "TMPDIR=..." */
+        char resolver_variable[256];           /* "RES_OPTIONS=..." */
         char *stacks;                          /* owned: init's and the command's */
         int *slots;
         struct stdio stdio;
@@ -65,6 +66,9 @@ char *job_stack(const struct job *job);
 void job_begin_ground(struct job *job);
 int job_renew_ground(struct job *job, abatis_error *err);
 int job_take_plan(struct job *job, abatis_error *err);
+
+/* variables_linux.c: in the environment of the command, which has room for them. */
+void job_set_variables(struct job *job, const char **envp);
 
 /* job_loop_linux.c: what is waited for, and what is done about it. */
 int job_watch_output(struct job *job, int index, int copy, abatis_error *err);

@@ -540,7 +540,7 @@ void resources_prepare(struct resources *resources, const struct plan *plan, con
         struct keeper *keeper;
 
         /* A relay is of one job, and so is the network that it leads out of. */
-        if (resources->child.has_network || !steps_can_be_parted(plan, policy, resources->host))
+        if (resources->child.has_relay || !steps_can_be_parted(plan, policy, resources->host))
                 return;
         keeper = calloc(1, sizeof(*keeper));
         if (!keeper)

@@ -90,7 +90,7 @@ static uint32_t at_most(uint64_t limit)
         return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
 }
 
-static int make_settings(const abatis_policy *policy, bool has_rules, abatis_error *err)
+static int make_settings(const abatis_policy *policy, bool has_rules, bool is_own, abatis_error *err)
 {
         OWN_FD int fd = lift(memfd_create("abatis relay's settings", MFD_CLOEXEC));
         struct relay_settings settings = { .entry_count = (uint32_t)policy->connect.count,
@@ -99,6 +99,7 @@ static int make_settings(const abatis_policy *policy, bool has_rules, abatis_err
                                            .most_streams_a_second =
                                                    at_most(policy->limits[LIMIT_CONNECTION_RATE]),
                                            .most_bytes = policy->limits[LIMIT_TRAFFIC],
+                                           .is_asked = !is_own,
                                            .has_rules = has_rules };
         int r;
 
@@ -150,12 +151,12 @@ static int start(struct child_relay *relay, int *pidfd, abatis_error *err)
         return 0;
 }
 
-static int open_parts(const abatis_policy *policy, struct network *network, abatis_error *err)
+static int open_parts(const abatis_policy *policy, bool is_own, struct network *network, abatis_error *err)
 {
         int events[2] = { -1, -1 }, inside[2] = { -1, -1 };
         OWN_FD int image = make_image(err);
         OWN_FD int rules = lift(cage_open_rules());
-        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, rules >= 0, err);
+        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, rules >= 0, is_own, err);
         OWN_FD int null = settings < 0 ? -1 : lift(open("/dev/null", O_RDWR | O_CLOEXEC));
         int r = image < 0 ? image : settings < 0 ? settings : 0;
 
@@ -182,7 +183,7 @@ static int open_parts(const abatis_policy *policy, struct network *network, abat
         return start(&relay, &network->pidfd, err);
 }
 
-int network_open(const abatis_policy *policy, struct network **out, abatis_error *err)
+int network_open(const abatis_policy *policy, bool is_own, struct network **out, abatis_error *err)
 {
         struct network *network = calloc(1, sizeof(*network));
         int r;
@@ -191,7 +192,7 @@ int network_open(const abatis_policy *policy, struct network **out, abatis_error
                 return error_memory(err);
         network->events = network->inside = network->pidfd = -1;
         network->stack = aligned_alloc(16, CHILD_NETWORK_STACK_SIZE + CHILD_WHO_STACK_SIZE);
-        r = network->stack ? open_parts(policy, network, err) : error_memory(err);
+        r = network->stack ? open_parts(policy, is_own, network, err) : error_memory(err);
         if (r < 0) {
                 network_free(network);
                 return r;

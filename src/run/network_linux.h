@@ -20,8 +20,8 @@ struct network_listener {
         void *user;
 };
 
-/* Starts the relay, which waits for the sandbox's network. */
-int network_open(const abatis_policy *policy, struct network **out, abatis_error *err);
+/* Starts the relay, which waits for the sandbox's network; where that has none of its own, for the broker. */
+int network_open(const abatis_policy *policy, bool is_own, struct network **out, abatis_error *err);
 /* Until it is ready; init must be running. */
 int network_await(struct network *network, abatis_error *err);
 /* Takes what the relay has told meanwhile; its end is told, too. */

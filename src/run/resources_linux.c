@@ -15,7 +15,8 @@ void resources_describe_filter(const struct plan *plan, const abatis_policy *pol
                                struct filter_options *out)
 {
         /* A list that is left out, since it cannot be enforced, leaves no network. */
-        bool has_no_list = policy->network == NETWORK_LIST && !plan_has(plan, PLAN_NETWORK);
+        bool has_no_list = policy->network == NETWORK_LIST && !plan_has(plan, PLAN_NETWORK) &&
+                           !plan_has(plan, PLAN_STREAMS);
 
         *out = (struct filter_options){ .network = has_no_list ? NETWORK_DENY : policy->network,
                                         .has_memory_files = !policy->commands.count,
@@ -26,6 +27,7 @@ void resources_describe_filter(const struct plan *plan, const abatis_policy *pol
                                         .asks_reads = plan_broker_asks(plan) & BROKER_READS,
                                         .asks_connects =
                                                 plan_broker_asks(plan) & (BROKER_CONNECTS | BROKER_SOCKETS),
+                                        .asks_streams = plan_broker_asks(plan) & BROKER_STREAMS,
                                         .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
                                         .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION,
                                         .asks_mappings = plan_broker_asks(plan) & BROKER_MAPPINGS };
@@ -58,6 +60,7 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         }
         resources->child.keeps_masks = plan_has(plan, PLAN_HIDE) || plan_has(plan, PLAN_PROTECT);
         resources->child.has_network = plan_has(plan, PLAN_NETWORK);
+        resources->child.has_relay = plan_has(plan, PLAN_NETWORK) || plan_has(plan, PLAN_STREAMS);
         resources->child.root_length = resources->steps.root_length;
         resources->child.init_steps = resources->steps.init;
         resources->child.init_count = resources->steps.init_count;

@@ -37,7 +37,7 @@ struct job_context {
         struct resources *resources;
         const struct plan *plan;
         const abatis_policy *policy;
-        const char **environment; /* the command's, with room for one more; borrowed for the launch */
+        const char **environment; /* the command's, with room for two more; borrowed for the launch */
         bool wants_digests;       /* of the output */
 };
 

@@ -318,6 +318,12 @@ static void place_shm(struct opener *opener)
                 opener_init(opener, INIT_COVER, "/dev/mqueue")->target = "d";
 }
 
+static void cover_hosts(struct opener *opener)
+{
+        if (opener->has_hosts)
+                opener_init(opener, INIT_COVER, "/etc/hosts")->target = "hosts";
+}
+
 /* One step of the plan after the world became read-only. */
 static void translate(struct opener *opener, const struct step *step)
 {
@@ -331,6 +337,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_STAGE:
         case PLAN_PRIVATE_IPC:
         case PLAN_NETWORK:
+        case PLAN_STREAMS:
         case PLAN_SESSION:
         case PLAN_PRIVILEGES:
         case PLAN_READ_ONLY_WORLD:
@@ -385,8 +392,7 @@ static void translate(struct opener *opener, const struct step *step)
                 child->is_kept = true;
                 return;
         case PLAN_HOSTS:
-                if (opener->has_hosts)
-                        opener_init(opener, INIT_COVER, "/etc/hosts")->target = "hosts";
+                cover_hosts(opener);
                 return;
         case PLAN_ENTER_ROOT:
                 opener_init(opener, INIT_PIVOT, opener->root);

@@ -155,6 +155,7 @@ static void *flip(void *unused)
 static int try_race(char **arguments)
 {
         int is_unix = arguments[0] && !strcmp(arguments[0], "unix"), won = -1;
+        const int least = arguments[0] && !is_unix ? atoi(arguments[0]) : 600;
         struct sockaddr_in closed = ipv4(CLOSED_ADDRESS, CLOSED_PORT);
         socklen_t length = sizeof(closed);
         pthread_t thread;
@@ -168,7 +169,7 @@ static int try_race(char **arguments)
         if (pthread_create(&thread, NULL, flip, NULL))
                 return -1;
         /* On a busy machine the other thread gets its turn late: who has not flipped has not raced. */
-        for (int round = 0; round < 600 || (flips < 1000 && round < 100000); round++) {
+        for (int round = 0; round < least || (flips < 1000 && round < 100000); round++) {
                 int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
                 connect(fd, (struct sockaddr *)&raced, length);

@@ -180,6 +180,43 @@ static int try_source_route(char **arguments)
         return setsockopt(fd, IPPROTO_IP, IP_OPTIONS, route, sizeof(route)) ? -1 : connect_closed(fd);
 }
 
+/* The same of IPv6, by segments: what the socket is connected to is the end of the route, and the closed one comes first. */
+static int try_segments(char **arguments)
+{
+        struct {
+                uint8_t next, length, type, left, last, flags;
+                uint16_t tag;
+                struct in6_addr segments[2]; /* from the end */
+        } route = { .length = 4, .type = 4, .left = 1, .last = 1 };
+        struct sockaddr_storage address;
+        socklen_t length;
+        int fd;
+
+        (void)arguments;
+        if (look_up(OPEN_NAME, "7", AF_INET6, SOCK_STREAM, &address, &length))
+                return -1;
+        inet_pton(AF_INET6, "2606:2800:21f:cb07::99", &route.segments[1]);
+        fd = socket(AF_INET6, SOCK_STREAM, 0);
+        return setsockopt(fd, IPPROTO_IPV6, IPV6_RTHDR, &route, sizeof(route))
+                       ? -1
+                       : connect_soon(fd, &address, length);
+}
+
+/* A connection that is allowed, given up, and another one by the same socket. */
+static int try_again(char **arguments)
+{
+        const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+        struct sockaddr_storage address;
+        socklen_t length;
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+        (void)arguments;
+        if (look_up(OPEN_NAME, "7", AF_INET, SOCK_STREAM, &address, &length) ||
+            connect_soon(fd, &address, length) || connect(fd, &nobody, sizeof(nobody)))
+                return -1;
+        return connect_closed(fd);
+}
+
 /* One call, 64 destinations. */
 static int try_sendmmsg(char **arguments)
 {
@@ -213,6 +250,8 @@ const struct attempt packet_attempts[] = {
         { "device", try_device },
         { "foreign-source", try_foreign_source },
         { "source-route", try_source_route },
+        { "segments", try_segments },
+        { "again", try_again },
         { "sendmmsg", try_sendmmsg },
         { 0 },
 };

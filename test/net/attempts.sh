@@ -67,6 +67,7 @@ attempt fastopen_at_connect 'received tcp 93.184.216.99 25' 'attempt fastopen-co
 attempt sendmmsg_to_many 'received udp 93.184.216.163 9999' 'attempt sendmmsg'
 attempt bound_to_device 'received tcp 93.184.216.99 25' 'attempt device'
 attempt free_source_address 'received tcp 93.184.216.99 25' 'attempt foreign-source freebind'
+attempt another_connection_by_the_same_socket 'received tcp 93.184.216.99 25' 'attempt again'
 attempt ping_socket 'received icmp 93.184.216.99 0' 'attempt ping'
 attempt ping_socket_ipv6 'received icmp6 2606:2800:21f:cb07::99 0' 'attempt ping 2606:2800:21f:cb07::99'
 CONTROL=root
@@ -81,6 +82,7 @@ CONTROL=kernel
 attempt mptcp 'received tcp 93.184.216.99 25' 'attempt mptcp'
 attempt sctp 'received sctp 93.184.216.99 *' 'attempt sctp'
 attempt dccp 'received dccp 93.184.216.99 *' 'attempt dccp'
+attempt segment_route 'received * 2606:2800:21f:cb07::99 *' 'attempt segments'
 attempt udplite 'received udplite 93.184.216.99 *' 'attempt udplite'
 # A family, a type, a protocol: each leads to somebody whom no network namespace holds.
 while read -r name numbers; do
@@ -128,6 +130,7 @@ CONTROL=user
 
 # ---- races, descriptors, processes ----
 attempt race_for_the_address 'received tcp 93.184.216.99 25' 'attempt race'
+attempt long_race_for_the_address 'received tcp 93.184.216.99 25' 'attempt race 20000'
 attempt race_for_the_family 'served unix-path data=secret' 'attempt race unix'
 attempt socket_passed_by_another_process 'received tcp 93.184.216.99 25' 'attempt passed'
 attempt unix_socket_by_path 'served unix-path data=secret' 'attempt unix path'
@@ -221,6 +224,7 @@ has_evidence() { # MARK EVIDENCE EXIT-CODE
 test_attempt() { # NAME EVIDENCE CONTROL LIMIT BEFORE COMMAND
         local name=attempt_$1$AS evidence=$2 control=$3 limit=$4 before command mark="" code stray direct=yes in=closed was=$ID
         wants "$name" || return 0
+        [[ $MODE != none || $1 != hosts_connections_in_proc ]] || limit='without namespaces /proc is that of the host'
         read -r -a before <<<"$5"
         read -r -a command <<<"$6"
         # A name that turns does so for each command anew.
@@ -251,7 +255,7 @@ test_attempt() { # NAME EVIDENCE CONTROL LIMIT BEFORE COMMAND
         as_user "${before[@]}" "$INSIDE" "${ATTEMPTS_ALLOWED[@]}" -- "${command[@]}"
         code=$?
         sleep 0.1
-        stray=$(sink stray "$mark" "${ATTEMPTS_PLACES[@]}" -- "${ATTEMPTS_NAMES[@]}")
+        stray=$(sink stray "$mark" "${ATTEMPTS_PLACES[@]}" "${RELAY[@]}" -- "${ATTEMPTS_NAMES[@]}")
         if has_evidence "$mark" "$evidence" "$code" || [[ -n $stray ]]; then in=OPEN; fi
         # Who did not even start was not refused. (What is inherited may be a reason not to start.)
         if [[ -z $5 && ($code == 2 || $code == 12[567] || $TEXT == *Traceback*) ]]; then

@@ -64,6 +64,11 @@ has_fetched() { # of TEXT: what the sandbox itself prints is no proof, so a whol
         grep -qE '^(served( |$)|from the lab$)' <<<"$TEXT"
 }
 
+# Without namespaces there is no UDP, and /etc/hosts is the host's, whose address the list does not have.
+is_unable() { # NAME
+        [[ $MODE == none && " curl_etc_hosts go_static musl_static busybox_nslookup dig dig_tcp dig_other_server " == *" $1 "* ]]
+}
+
 test_client() { # NAME NEEDS HOST REFUSED COMMAND
         local name=$1 host=$3 refused=$4 command=$5 direct=- in=- out=- mark stray
         wants "client_$name$AS" || return 0
@@ -82,6 +87,16 @@ test_client() { # NAME NEEDS HOST REFUSED COMMAND
         done
         [[ $direct == NO ]] || ok "client_${name}_reaches_the_lab$AS"
 
+        if is_unable "$name"; then
+                fresh
+                mark=$(sink mark)
+                inside "${CLIENTS_ALLOWED[@]}" -- sh -c "$command" sh "$host"
+                stray=$(sink stray "$mark" "${RELAY[@]}" -- "${CLIENTS_NAMES[@]}")
+                [[ -z $stray ]]
+                check "client_${name}_reaches_nobody$AS" $? "$stray $TEXT"
+                table+=("$name $direct unable -")
+                return
+        fi
         fresh
         inside "${CLIENTS_ALLOWED[@]}" -- sh -c "$command" sh "$host"
         in=yes
@@ -92,7 +107,7 @@ test_client() { # NAME NEEDS HOST REFUSED COMMAND
         fresh
         mark=$(sink mark)
         inside "${CLIENTS_ALLOWED[@]}" -- sh -c "$command" sh "$refused"
-        stray=$(sink stray "$mark" -- "${CLIENTS_NAMES[@]}")
+        stray=$(sink stray "$mark" "${RELAY[@]}" -- "${CLIENTS_NAMES[@]}")
         out=yes
         if has_fetched || [[ -n $stray ]]; then out=NO; fi
         [[ $out == yes ]]

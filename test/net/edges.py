@@ -2,7 +2,10 @@
 """edges.py: what honest and dishonest clients do at the edges of a connection, from inside: edges.py NAME
 
 Exits 0 if all went as it does without a relay."""
+import ctypes
+import errno
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -80,6 +83,83 @@ def own_loopback():
             return False
     # The name is still there, and so are its other ports.
     return both_ways()
+
+
+def is_refused(act, *errors):
+    try:
+        act()
+    except OSError as error:
+        return error.errno in errors
+    return False
+
+
+def no_server():
+    """Without a network of its own there are none: a listener would be the host's."""
+    sock = socket.socket()
+    datagrams = is_refused(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM), errno.EPERM)
+    return (datagrams and is_refused(lambda: sock.bind(("127.0.0.1", 0)), errno.EPERM)
+            and is_refused(lambda: sock.listen(1), errno.EPERM) and both_ways())
+
+
+def own_connection():
+    """The relay's own door is no way round the list."""
+    sock = connect()
+    door = sock.getpeername()[:2]
+    other = socket.socket(sock.family)
+    return door[0] in ("127.0.0.1", "::1") and is_refused(lambda: other.connect(door), errno.ECONNREFUSED)
+
+
+def states():
+    """What the kernel says of sockets that are connected, or being so, and of addresses that are none."""
+    sock = connect(family=socket.AF_INET)
+    fake = socket.getaddrinfo(HOST, ECHO, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+    closed = ("93.184.216.99", 25)
+    fresh, late = socket.socket(), socket.socket()
+    late.setblocking(False)
+    sock.connect_ex(fake)  # with a time limit it did not wait: the kernel says once that it is connected now
+    if not (is_refused(lambda: sock.connect(fake), errno.EISCONN) and is_refused(lambda: sock.connect(closed), errno.EISCONN)
+            and is_refused(lambda: fresh.connect(closed), errno.ECONNREFUSED)):
+        return False
+    if late.connect_ex(fake) not in (0, errno.EINPROGRESS):
+        return False
+    select.select([], [late], [], 10)
+    if late.connect_ex(fake) not in (0, errno.EISCONN):
+        return False
+    # One that was refused is as good as new; so is one that was given up.
+    fresh.connect(fake)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.connect(fresh.fileno(), bytes(16), 16) or libc.connect(fresh.fileno(), b"\x0a\0" + bytes(26), 28) != -1:
+        return False
+    fault = ctypes.get_errno()
+    fresh.connect(fake)
+    for each in (sock, late, fresh):
+        each.settimeout(10)
+        each.sendall(b"abc")
+        each.shutdown(socket.SHUT_WR)
+    mapped = socket.socket(socket.AF_INET6)
+    mapped.connect(("::ffff:" + fake[0], ECHO))
+    mapped.sendall(b"abc")
+    mapped.shutdown(socket.SHUT_WR)
+    return fault == errno.EAFNOSUPPORT and all(read_all(each).endswith(b"abc") for each in (sock, late, fresh, mapped))
+
+
+def blocked():
+    """Sixteen threads at once, each of which waits for its connections."""
+    good = []
+
+    def work():
+        for _ in range(10):
+            sock = connect()
+            sock.sendall(b"abc")
+            sock.shutdown(socket.SHUT_WR)
+            good.append(read_all(sock).endswith(b"abc"))
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(good) == 160 and all(good)
 
 
 def refused_hello():

@@ -163,11 +163,62 @@ any_name_passes() {
                 ! sink received "$mark" tcp 93.184.216.99 '*' && ! sink received "$mark" tcp '*::99' '*'
 }
 
+# Whoever comes to the relay's door without the broker is sent away, and reaches nobody; meanwhile the command does.
+door_is_closed() {
+        local code
+        mkfifo "$WORK/go" && chown "$ID:$ID" "$WORK/go" || return 1
+        as_user python3 -c 'import glob, os, socket, subprocess, sys
+def doors():
+    rows = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
+    return {row[1] for row in rows if row[3] == "0A"}
+before = doors()
+job = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+with open("go", "w"): pass
+new = doors() - before
+assert new, "the relay has no door"
+for door in new:
+    address, port = door.split(":")
+    family = socket.AF_INET if len(address) == 8 else socket.AF_INET6
+    assert address in ("0100007F", "00000000000000000000000001000000"), door
+    with socket.socket(family) as other:
+        other.settimeout(10)
+        other.connect(("127.0.0.1" if family == socket.AF_INET else "::1", int(port, 16)))
+        other.sendall(b"to whom?")
+        try:
+            assert other.recv(10) == b""
+        except ConnectionResetError:
+            pass
+with open("go", "w"): pass
+sys.exit(job.wait(20))' "$INSIDE" "${EDGES_ALLOWED[@]}" -- bash -c \
+                'cat go; cat go; exec 3<>/dev/tcp/open.example/7; echo hello >&3; head -n 1 <&3 | grep -q hello'
+        code=$?
+        return "$code"
+}
+
+# What the user has set of it stays.
+options_are_set() {
+        as_user "$ABATIS" run --no-audit --connect open.example:7 -- printenv RES_OPTIONS && [[ $TEXT == use-vc ]] || return 1
+        as_user "$ABATIS" run --no-audit --connect open.example:7 --env RES_OPTIONS=ndots:2 -- printenv RES_OPTIONS &&
+                [[ $TEXT == 'use-vc ndots:2' ]] || return 1
+        as_user "$ABATIS" run --no-audit --net deny -- printenv RES_OPTIONS
+        [[ -z $TEXT ]]
+}
+
 test_edges() {
         local name
-        for name in urgent half_hello both_ways many own_loopback refused_hello half_open never_reads quick long_hello many_names slow_questions; do
+        for name in urgent half_hello both_ways many refused_hello half_open never_reads quick long_hello many_names slow_questions; do
                 edge "edge_$name" inside_edge "$name"
         done
+        # Without namespaces there are no servers, and the relay has a door that others see.
+        if [[ $MODE == none ]]; then
+                for name in no_server own_connection states blocked; do
+                        edge "edge_$name" inside_edge "$name"
+                done
+                edge edge_the_relay_lets_nobody_else_in door_is_closed
+                edge edge_names_are_asked_for_over_tcp options_are_set
+        else
+                edge edge_own_loopback inside_edge own_loopback
+        fi
         edge edge_a_socket_without_a_peer_is_no_stdin stdin_is_refused alone
         edge edge_a_socket_with_its_peer_is_stdin stdin_is_refused pair
         # What only abatis tells.
@@ -177,7 +228,7 @@ test_edges() {
         edge edge_what_would_allow_a_port_is_said port_is_hinted
         edge edge_the_result_has_the_connections result_tells
         for name in reached much other_port taken many late relay_gone told caged only_with_a_list; do
-                edge "edge_published_$name" as_user "$LAB/bin/published.py" "$name"
+                [[ $MODE == none ]] || edge "edge_published_$name" as_user "$LAB/bin/published.py" "$name"
         done
         edge edge_no_more_connections_at_once_than_allowed limited third connections --connections 2
         edge edge_no_more_connections_in_a_second_than_allowed limited twenty connections_per_second --connections-per-second 3

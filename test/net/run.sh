@@ -9,7 +9,8 @@
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
-IDS=${IDS:-4343 0} # as whom the commands run: an ordinary user, and root
+IDS=${IDS:-4343 0}         # as whom the commands run: an ordinary user, and root
+MODES=${MODES:-user none} # with namespaces, and where none can be made: see test/tree/enter.c
 
 # shellcheck source-path=SCRIPTDIR source=../sums.sh
 . ../sums.sh
@@ -30,6 +31,7 @@ if [[ ${1:-} != --in-lab ]]; then
         mkdir "$LAB/bin"
         flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror)
         "${CC:-cc}" "${flags[@]}" -pthread -o "$LAB/bin/attempt" attempt*.c &&
+                "${CC:-cc}" "${flags[@]}" -o "$LAB/bin/enter" ../tree/enter.c &&
                 "${CC:-cc}" "${flags[@]}" -o "$LAB/bin/fetch-glibc" clients/fetch.c || exit 1
         ! type -P musl-gcc >/dev/null || musl-gcc -static "${flags[@]}" -o "$LAB/bin/fetch-musl" clients/fetch.c || exit 1
         ! type -P go >/dev/null ||
@@ -39,13 +41,17 @@ if [[ ${1:-} != --in-lab ]]; then
         if [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]]; then
                 cp "${ABATIS:-$BUILD/abatis}" "$LAB/bin/abatis" || exit 1
         fi
-        export LAB IDS
+        # shellcheck disable=SC2016 # for another shell
+        printf '#!/bin/sh\nexec "%s" "$(id -u)" none "%s" "$@"\n' "$LAB/bin/enter" "$LAB/bin/abatis" >"$LAB/bin/abatis-none"
+        chmod 755 "$LAB/bin/abatis-none"
+        [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]] || MODES=user
+        export LAB IDS MODES
         ./lab.sh "$PWD/run.sh" --in-lab "$@"
         exit
 fi
 shift
 PATTERN=${1:-*}
-export ABATIS=$LAB/bin/abatis CLIENTS=$LAB/clients
+export ABATIS CLIENTS=$LAB/clients
 INSIDE=${INSIDE:-$LAB/bin/inside.sh}
 
 as_user() { # COMMAND...: what it prints comes into TEXT
@@ -76,14 +82,23 @@ fresh() {
 . ./attempts.sh
 # shellcheck source-path=SCRIPTDIR source=edges.sh
 . ./edges.sh
-for ID in $IDS; do
-        AS=
-        ((ID)) || AS=_as_root
-        WORK=$LAB/work
-        fresh
-        test_clients
-        test_attempts
-        test_edges
+for MODE in $MODES; do
+        for ID in $IDS; do
+                AS=
+                ABATIS=$LAB/bin/abatis
+                RELAY=() # where the relay is met, if not in a network of the sandbox's own
+                if [[ $MODE == none ]]; then
+                        AS=_without_namespaces
+                        ABATIS=$LAB/bin/abatis-none
+                        RELAY=({127.0.0.1,::1}:relay)
+                fi
+                ((ID)) || AS+=_as_root
+                WORK=$LAB/work
+                fresh
+                test_clients
+                test_attempts
+                test_edges
+        done
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -6,7 +6,8 @@
   sink.py received [MARK] PROTOCOL ADDRESS PORT   exits 0 if such a packet came (after the mark); * stands for any
   sink.py asked [MARK] PATTERN                 the same for a question that the name server got
   sink.py served [MARK] PATTERN                the same for a line that a server wrote about whom it served
-  sink.py stray MARK PLACE... -- NAME...       prints what came for neither these places (ADDRESS:PORT, of TCP) nor these names
+  sink.py stray MARK PLACE... -- NAME...       prints what came for neither these places (ADDRESS:PORT, of TCP) nor these names;
+                                               the port "relay" is any that the kernel chooses
 
 A packet that answers one that is written is left out; so is what goes to the lab's own name server, which counts for itself.
 """
@@ -19,6 +20,7 @@ import time
 
 LAB = os.environ.get("LAB", ".")
 MARK_PORT = 9
+EPHEMERAL = 32768  # from here on the kernel chooses ports, also for a relay that has no network of the sandbox's own
 OUTGOING = 4
 PROTOCOLS = {1: "icmp", 2: "igmp", 6: "tcp", 17: "udp", 33: "dccp", 58: "icmp6", 132: "sctp", 136: "udplite"}
 HAS_PORTS = ("tcp", "udp", "dccp", "sctp", "udplite")
@@ -142,7 +144,8 @@ def main(action, *rest):
         word = line.split()
         if word[0] == "mark" or word[3] in ("127.0.0.1", "::1") and word[4] == "53":
             continue
-        if word[0] != "tcp" or f"{word[3]}:{word[4]}" not in places:
+        place = f"{word[3]}:{'relay' if int(word[4]) >= EPHEMERAL else word[4]}"
+        if word[0] != "tcp" or not {place, f"{word[3]}:{word[4]}"} & set(places):
             print(line)
     for line in read_log("dns", mark["dns"]):
         if not any(fnmatch.fnmatchcase(line.split()[2], name) for name in names):

@@ -59,7 +59,8 @@ static int compile_list(const abatis_host *host, const char *first, const char *
         set(policy, "network.connect", second);
         r = backend_compile(policy, host, false, &plan, &err);
         snprintf(check_text, sizeof(check_text), "%s", err.message);
-        assert_true(r || plan_has(plan, PLAN_NETWORK));
+        assert_true(r || plan_has(plan, host->namespaces ? PLAN_NETWORK : PLAN_STREAMS));
+        assert_true(r || host->namespaces || plan_broker_asks(plan) & BROKER_STREAMS);
         plan_free(plan);
         abatis_policy_free(policy);
         return r;
@@ -94,7 +95,23 @@ static void a_list_needs_a_network_of_its_own_and_few_ports(void **state)
         assert_int_equal(compile_list(&host, "example.org:443", "example.org:443/udp"),
                          ABATIS_E_UNENFORCEABLE);
         assert_non_null(strstr(check_text, "network.connect example.org:443/udp"));
+}
+
+static void without_namespaces_a_list_needs_sockets_of_others(void **state)
+{
+        abatis_host host = able;
+
+        (void)state;
         host.namespaces = NAMESPACES_NONE;
+        host.has_broker = host.has_descriptors = true;
+        assert_int_equal(compile_list(&host, "example.org:443", "*.example.org:*"), 0);
+        assert_int_equal(compile_list(&host, "example.org:443", "example.org:443/udp"),
+                         ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, "network.connect example.org:443/udp"));
+        host.has_descriptors = false;
+        assert_int_equal(compile_list(&host, "example.org:443", "example.org:80"), ABATIS_E_UNENFORCEABLE);
+        assert_non_null(strstr(check_text, "pidfd_getfd"));
+        host.has_broker = false;
         assert_int_equal(compile_list(&host, "example.org:443", "example.org:80"), ABATIS_E_UNENFORCEABLE);
 }
 
@@ -116,6 +133,9 @@ static void a_port_is_published_from_a_network_of_its_own(void **state)
         }
         host.namespaces = NAMESPACES_NONE;
         assert_int_equal(compile_published(&host, "10.0.0.1:8080"), ABATIS_E_UNENFORCEABLE);
+        host.has_broker = host.has_descriptors = true;
+        assert_int_equal(compile_published(&host, "10.0.0.1:8080"), ABATIS_E_UNENFORCEABLE);
+        assert_int_equal(strncmp(check_text, "network.bind 8080", 17), 0);
 }
 
 static void a_limit_of_a_tree_is_refused_where_nothing_holds_it(void **state)
@@ -390,6 +410,7 @@ int main(void)
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
                 POLICY_TEST(a_list_needs_a_network_of_its_own_and_few_ports),
                 POLICY_TEST(a_port_is_published_from_a_network_of_its_own),
+                POLICY_TEST(without_namespaces_a_list_needs_sockets_of_others),
                 POLICY_TEST(a_limit_of_a_tree_is_refused_where_nothing_holds_it),
                 POLICY_TEST(without_namespaces_a_tree_is_counted_unless_somebody_could_hide),
                 POLICY_TEST(a_pattern_is_held_by_asking),
