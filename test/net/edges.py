@@ -293,12 +293,12 @@ def quick():
 def spent():
     """Four processes that connect as often as they can, and more often than the relay has descriptors; then they let go."""
     connect()
+    address = socket.getaddrinfo(HOST, 443, socket.AF_INET, socket.SOCK_STREAM)[0][4]
     holders = []
     for _ in range(4):
         done, wait = os.pipe(), os.pipe()
         if not os.fork():
             os.close(wait[1])
-            address = socket.getaddrinfo(HOST, 443, socket.AF_INET, socket.SOCK_STREAM)[0][4]
             socks = []
             for _ in range(60):
                 socks.append(socket.socket())
