@@ -14,9 +14,9 @@ trap 'rm -rf "$logs"' EXIT
 passed=0 failed=0 skipped=0
 
 run() { # SUITE: its log, its status and how long it took
-        local SECONDS=0
+        local start=$SECONDS
         "test/$1/run.sh" >"$logs/$1" 2>&1 </dev/null
-        echo "$? $SECONDS" >"$logs/$1.end"
+        echo "$? $((SECONDS - start))" >"$logs/$1.end"
 }
 
 count() { # SUITE: prints what did not pass and the sum

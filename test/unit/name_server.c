@@ -171,10 +171,14 @@ static void send_late(void)
         size_t kept = 0;
 
         for (size_t i = 0; i < late_count; i++) {
-                if (lates[i].due > clock_ms())
-                        lates[kept++] = lates[i];
-                else
+                if (lates[i].due <= clock_ms()) {
                         send_to(lates[i].fd, lates[i].bytes, lates[i].length, &lates[i].to);
+                        continue;
+                }
+                /* To copy it onto itself is not defined. */
+                if (kept != i)
+                        lates[kept] = lates[i];
+                kept++;
         }
         late_count = kept;
 }
