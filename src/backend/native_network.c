@@ -8,7 +8,8 @@
 
 enum {
         PORTS_MAX = 64, /* the relay listens on each of them, for every name */
-        LOOPBACK_BITS = 8
+        LOOPBACK_BITS = 8,
+        DNS_PORT = 53,
 };
 
 #define NO_NETWORK "there is no network of its own here"
@@ -37,25 +38,34 @@ static bool add_ports(struct ports *ports, const struct place *place)
         return all <= PORTS_MAX;
 }
 
-/* Why this entry cannot be had, or NULL. `ports` are those of the entries before it. */
+static bool is_multicast(const struct address *address)
+{
+        return address->is_v6 ? address->bytes[0] == 0xff : address->bytes[0] >> 4 == 14;
+}
+
+/* Why this entry cannot be had, or NULL. `ports` are those of the entries before it: of TCP, of UDP. */
 static const char *find_obstacle(const char *entry, struct ports *ports)
 {
         struct place place;
 
         if (place_parse(entry, &place, NULL) < 0)
                 return "it is no place";
-        if (place.is_udp)
-                return "this version relays TCP only";
-        return add_ports(ports, &place) ? NULL : "this version relays 64 different ports at most";
+        if (place.is_udp && place_has_port(&place, DNS_PORT))
+                return "datagrams to port 53 are answered by the sandbox's own name server, whoever they are for";
+        if (place.is_udp && is_multicast(&place.base))
+                return "what is sent to many is answered by others than it was sent to";
+        return add_ports(&ports[place.is_udp], &place)
+                       ? NULL
+                       : "this version relays 64 different ports at most, of TCP and of UDP";
 }
 
 static void add_entries(struct native *native, size_t step)
 {
         const struct strings *entries = &native->policy->connect;
-        struct ports ports = { .count = 0 };
+        struct ports ports[2] = { { .count = 0 } };
 
         for (size_t i = 0; i < entries->count; i++) {
-                const char *obstacle = find_obstacle(entries->items[i], &ports);
+                const char *obstacle = find_obstacle(entries->items[i], ports);
 
                 if (obstacle)
                         plan_miss(native->plan, CLAUSE_CONNECT, i, "%s", obstacle);
@@ -74,7 +84,7 @@ static bool leads_back(const struct strings *entries, uint16_t port)
                 struct place place;
 
                 if (place_parse(entries->items[i], &place, NULL) < 0 || place.kind != PLACE_ADDRESSES ||
-                    !place_has_port(&place, port))
+                    place.is_udp || !place_has_port(&place, port))
                         continue;
                 /* A wider range gives no loopback. */
                 if (place.prefix >= LOOPBACK_BITS &&
@@ -171,6 +181,16 @@ static void miss_list(struct native *native)
                         "broker makes the connections, but pidfd_getfd is refused (or older than Linux 5.6)");
 }
 
+static bool has_udp(const abatis_policy *policy)
+{
+        struct place place;
+
+        for (size_t i = 0; i < policy->connect.count; i++)
+                if (!place_parse(policy->connect.items[i], &place, NULL) && place.is_udp)
+                        return true;
+        return false;
+}
+
 void native_add_network(struct native *native)
 {
         const abatis_policy *policy = native->policy;
@@ -179,7 +199,9 @@ void native_add_network(struct native *native)
         size_t step;
 
         if (is_list && native->has_mounts) {
-                step = plan_step(plan, PLAN_NETWORK, NULL, !policy->passes_any_name);
+                step = plan_step(plan, PLAN_NETWORK, NULL,
+                                 (policy->passes_any_name ? 0 : PLAN_CHECKS_NAMES) |
+                                         (has_udp(policy) ? PLAN_HAS_DATAGRAMS : 0));
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 plan_cover(plan, step, CLAUSE_NAMES, PLAN_NO_INDEX);
                 add_entries(native, step);
@@ -189,7 +211,7 @@ void native_add_network(struct native *native)
         }
         if (is_list && host_is_bare(native->host) && native->host->has_descriptors) {
                 native->asks |= BROKER_STREAMS;
-                step = plan_step(plan, PLAN_STREAMS, NULL, !policy->passes_any_name);
+                step = plan_step(plan, PLAN_STREAMS, NULL, policy->passes_any_name ? 0 : PLAN_CHECKS_NAMES);
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 plan_cover(plan, step, CLAUSE_NAMES, PLAN_NO_INDEX);
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX); /* none is connected to */

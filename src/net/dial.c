@@ -3,32 +3,13 @@
 #include "net/dial.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/endpoint.h"
+
 enum { PACE_MS = 250 };
-
-static socklen_t make_address(const struct address *address, uint16_t port, struct sockaddr_storage *out)
-{
-        memset(out, 0, sizeof(*out));
-        if (address->is_v6) {
-                struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
-
-                v6->sin6_family = AF_INET6;
-                v6->sin6_port = htons(port);
-                memcpy(&v6->sin6_addr, address->bytes, 16);
-                return sizeof(*v6);
-        }
-        struct sockaddr_in *v4 = (struct sockaddr_in *)out;
-
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        memcpy(&v4->sin_addr, address->bytes, 4);
-        return sizeof(*v4);
-}
 
 void dial_stop(struct dial *dial)
 {
@@ -99,9 +80,9 @@ static int make_socket(const struct address *address)
 /* 1 if it is connected already, 0 if that is waited for, or a negative errno. */
 static int try_next(struct dial *dial, struct dial_attempt *attempt)
 {
-        struct sockaddr_storage address;
+        union endpoint address;
         const struct address *wanted = &dial->addresses[dial->next];
-        socklen_t size = make_address(wanted, dial->port, &address);
+        socklen_t size = endpoint_write(wanted, dial->port, &address);
         int fd = dial->begin ? dial->begin(dial, wanted) : make_socket(wanted), r = -EINPROGRESS;
 
         if (fd < 0)
@@ -110,10 +91,10 @@ static int try_next(struct dial *dial, struct dial_attempt *attempt)
                                           .dial = dial,
                                           .address = dial->next };
         if (!dial->begin)
-                r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
+                r = connect(fd, &address.any, size) < 0 ? -errno : 1;
         /* On this machine it is over by now; the second call says how it ended. */
         if (r == -EINPROGRESS)
-                r = connect(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 1;
+                r = connect(fd, &address.any, size) < 0 ? -errno : 1;
         if (r == -EISCONN)
                 r = 1;
         if (r == -EALREADY)

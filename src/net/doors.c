@@ -21,6 +21,7 @@ struct door {
         struct watch watch;
         struct relay *relay; /* borrowed */
         struct door *next;
+        uint16_t port;
 };
 
 /* Of one relay, which lasts as long as its process. */
@@ -40,8 +41,17 @@ static void accept_streams(struct watch *watch, uint32_t events)
         }
 }
 
+static void take_datagrams(struct watch *watch, uint32_t events)
+{
+        struct door *door = (struct door *)(void *)watch;
+
+        (void)events;
+        datagrams_receive(door->relay, watch->fd, door->port);
+}
+
 /* Adds it to those. */
-static int open_door(struct relay *relay, const struct address *address, uint16_t port, struct door **doors)
+static int open_door(struct relay *relay, const struct address *address, enum transport transport,
+                     uint16_t port, struct door **doors)
 {
         struct door *door = door_count < DOORS_MAX ? calloc(1, sizeof(*door)) : NULL;
         int r;
@@ -49,8 +59,11 @@ static int open_door(struct relay *relay, const struct address *address, uint16_
         if (!door)
                 return -ENOMEM;
         door->relay = relay;
-        door->watch.ready = accept_streams;
-        door->watch.fd = r = inside_socket(relay, SOCKET_LISTENS, address, port);
+        door->port = port;
+        door->watch.ready = transport == TRANSPORT_TCP ? accept_streams : take_datagrams;
+        door->watch.fd = r =
+                inside_socket(relay, transport == TRANSPORT_TCP ? SOCKET_LISTENS : SOCKET_RECEIVES, address,
+                              port);
         if (r >= 0)
                 r = loop_watch(&relay->loop, &door->watch, EPOLLIN);
         /* A server inside has it already. Then that is whom one meets there. */
@@ -81,35 +94,43 @@ static void close_doors(struct door *doors)
         }
 }
 
-static int open_ports(struct relay *relay, const struct address *address, const struct port_range *ranges,
-                      size_t count, struct door **doors)
+static int open_ports(struct relay *relay, const struct address *address, enum transport transport,
+                      const struct port_range *ranges, size_t count, struct door **doors)
 {
         unsigned ports = 0;
         int r = 0;
 
         for (size_t i = 0; i < count && !r; i++)
                 for (uint32_t port = ranges[i].low; port <= ranges[i].high && !r; port++)
-                        r = ++ports > PORTS_MAX ? -E2BIG : open_door(relay, address, (uint16_t)port, doors);
+                        r = ++ports > PORTS_MAX ? -E2BIG
+                                                : open_door(relay, address, transport, (uint16_t)port, doors);
         return r;
+}
+
+static int open_for_name(struct relay *relay, const struct name *name, enum transport transport,
+                         struct door **doors)
+{
+        struct port_range ranges[RANGES_MAX];
+        size_t count = allow_ports(relay->allow, name->text, transport, ranges, RANGES_MAX);
+        int r = count > RANGES_MAX ? -E2BIG : 0;
+
+        if (!r)
+                r = open_ports(relay, &name->addresses[0], transport, ranges, count, doors);
+        if (!r)
+                r = open_ports(relay, &name->addresses[1], transport, ranges, count, doors);
+        return r == -EAFNOSUPPORT ? 0 : r;
 }
 
 int doors_open_for_name(struct relay *relay, struct name *name)
 {
-        struct port_range ranges[RANGES_MAX];
         struct door *doors = NULL;
-        size_t count;
         int r;
 
         if (name->has_doors)
                 return 0;
-        count = allow_ports(relay->allow, name->text, TRANSPORT_TCP, ranges, RANGES_MAX);
-        if (count > RANGES_MAX)
-                return -E2BIG;
-        r = open_ports(relay, &name->addresses[0], ranges, count, &doors);
+        r = open_for_name(relay, name, TRANSPORT_TCP, &doors);
         if (!r)
-                r = open_ports(relay, &name->addresses[1], ranges, count, &doors);
-        if (r == -EAFNOSUPPORT)
-                r = 0;
+                r = open_for_name(relay, name, TRANSPORT_UDP, &doors);
         /* All or none: the next question about it tries again. Else they stay, and end with the relay. */
         if (r < 0)
                 close_doors(doors);
@@ -133,10 +154,11 @@ int doors_open_for_addresses(struct relay *relay, const struct strings *entries)
 
                 if (place_parse(entries->items[i], &place, &err) < 0)
                         return -EINVAL;
-                if (place.kind == PLACE_ADDRESSES && !place.is_udp) {
+                if (place.kind == PLACE_ADDRESSES) {
                         const struct address any = { .is_v6 = place.base.is_v6 };
 
-                        r = open_ports(relay, is_single(&place) ? &place.base : &any, place.ports,
+                        r = open_ports(relay, is_single(&place) ? &place.base : &any,
+                                       place.is_udp ? TRANSPORT_UDP : TRANSPORT_TCP, place.ports,
                                        place.port_count, &doors);
                 }
                 if (r == -EAFNOSUPPORT)

@@ -43,16 +43,23 @@ static bool read_packet(const uint8_t *bytes, size_t length, struct passer *out)
                                 .transport = protocol == TCP ? TRANSPORT_TCP : TRANSPORT_UDP,
                                 .client_port = read16(bytes + head),
                                 .port = read16(bytes + head + 2) };
-        memcpy(out->address.bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
         memcpy(out->client.bytes, bytes + (is_v6 ? 8 : 12), is_v6 ? 16 : 4);
-        /* Our own answers are datagrams, too. */
-        return protocol == TCP || (protocol == UDP && out->client_port != DNS_PORT);
+        memcpy(out->address.bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
+        return protocol == TCP || protocol == UDP;
+}
+
+/* The relay's own answers are datagrams, too: those of its name server, and those that come from a door. */
+static bool is_answer(const struct passer *passer)
+{
+        return passer->transport == TRANSPORT_UDP &&
+               (passer->client_port == DNS_PORT ||
+                datagrams_allowed(relay, &passer->client, passer->client_port));
 }
 
 static bool has_door(const struct passer *passer, const struct name *name)
 {
         if (passer->transport == TRANSPORT_UDP)
-                return passer->port == DNS_PORT;
+                return passer->port == DNS_PORT || datagrams_allowed(relay, &passer->address, passer->port);
         return name ? allow_name_port(relay->allow, name->text, TRANSPORT_TCP, passer->port)
                     : allow_address(relay->allow, &passer->address, TRANSPORT_TCP, passer->port);
 }
@@ -100,7 +107,7 @@ static void see(struct watch *unused, uint32_t events)
                 /* What is sent to the sandbox's own loopback stays there. */
                 if (!name && address_range(&passer.address) == RANGE_LOOPBACK)
                         continue;
-                if (!has_door(&passer, name))
+                if (!is_answer(&passer) && !has_door(&passer, name))
                         tell(&passer, name);
         }
 }

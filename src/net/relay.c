@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,20 +39,27 @@ void relay_tell_of(struct relay *relay, struct relay_event *event, struct who *w
 
 void relay_send(struct relay *relay, const struct relay_event *event)
 {
-        if (send(relay->host.fd, event, sizeof(*event), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        if (send(relay->host.fd, event, sizeof(*event), (relay->is_heard ? 0 : MSG_DONTWAIT) | MSG_NOSIGNAL) <
+            0) {
+                relay->is_heard = false;
                 relay->unheard++;
+        }
 }
 
 static void hear_host(struct watch *watch, uint32_t events)
 {
         struct relay *relay = (struct relay *)(void *)((char *)watch - offsetof(struct relay, host));
         char word[8];
+        const struct timeval patience = { .tv_sec = 1 };
 
         (void)events;
         /* Left unread, it would make an error of our end, and what we tell last would be lost to the host program. */
         while (recv(watch->fd, word, sizeof(word), MSG_DONTWAIT) > 0)
                 ;
+        /* Whoever has said that it is over reads what is left, and there is nothing else to do. */
+        relay->is_heard = setsockopt(watch->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0;
         streams_end(relay);
+        datagrams_end(relay);
         who_conclude(relay);
         loop_end(&relay->loop);
 }
@@ -124,12 +132,15 @@ static int start_parts(struct relay *relay, const struct strings *entries)
         abatis_error err;
         int r = allow_new(entries, &relay->allow, &err) < 0 ? -EINVAL : 0;
 
+        relay->limits.allowance.most = settings->most_bytes;
         if (!r)
                 r = names_new(&relay->names);
         if (!r)
                 r = resolver_new(&relay->loop, &options, &relay->resolver);
         if (!r)
                 r = streams_new(relay, &relay->streams);
+        if (!r)
+                r = datagrams_new(relay, &relay->datagrams);
         if (settings->is_asked)
                 return r ? r : callers_start(relay);
         if (!r)

@@ -3,13 +3,24 @@
 #define NET_RELAY_H
 
 #include "net/allow.h"
+#include "net/allowance.h"
 #include "net/loop.h"
+#include "net/rate.h"
 #include "net/resolver.h"
 #include "plan/relay.h"
 
+struct datagrams;
 struct names;
 struct streams;
 struct who;
+
+/* Of TCP and UDP together. */
+struct limits {
+        size_t count; /* of what is open */
+        uint64_t last_number;
+        struct allowance allowance;
+        struct rate rate;
+};
 
 struct relay {
         struct loop loop;
@@ -18,14 +29,18 @@ struct relay {
         struct names *names;
         struct resolver *resolver;
         struct streams *streams;
+        struct datagrams *datagrams;
+        struct limits limits;
         struct watch host;
         int inside;
         int spare;                     /* a descriptor to give up where there is no other left */
         char problem[RELAY_TEXT_SIZE]; /* why it cannot start, where errno does not say it all; or "" */
+        bool is_heard;                 /* the host program waits for every event */
         uint64_t unheard;              /* events that the host program had no room for */
 };
 
-/* relay.c: tells the host program; time is filled in. What it does not read in time is counted and dropped, never waited for. */
+/* relay.c: tells the host program; time is filled in. What it does not read in time is counted and dropped, and not waited for until
+ * the job is over. */
 void relay_tell(struct relay *relay, struct relay_event *event);
 /* The same of somebody: what is known of him by then is told, too. NULL: nobody. */
 void relay_tell_of(struct relay *relay, struct relay_event *event, struct who *who);
@@ -40,6 +55,11 @@ void who_pause(struct who *who);
 void who_tell(struct relay *relay, const struct relay_event *event, struct who *who);
 /* Now or never. */
 void who_conclude(struct relay *relay);
+
+/* limits.c: false if one more, which is counted already, is over a limit, which `out` names then. */
+bool limits_begin(struct relay *relay, char out[RELAY_TEXT_SIZE]);
+/* That no more may pass. */
+void limits_tell_traffic(const struct relay *relay, char out[RELAY_TEXT_SIZE]);
 
 /* inside.c: whoever waits at this listener, not blocking; or a negative errno. Where there is no descriptor left he is sent away: else
  * the kernel would tell of him again and again. */
@@ -97,5 +117,13 @@ int peer_read(int fd, bool is_other, struct peer *out);
 void streams_begin(struct relay *relay, int client, const struct peer *to);
 /* The same of one that came from the host, for this port of the sandbox's own loopback. */
 void streams_admit(struct relay *relay, int client, uint16_t port);
+
+/* datagrams.c: what came in at a door of UDP, and what comes back. */
+int datagrams_new(struct relay *relay, struct datagrams **out);
+void datagrams_end(struct relay *relay);
+/* Takes what waits at this door; it must stay open from then on. */
+void datagrams_receive(struct relay *relay, int door, uint16_t port);
+/* The entry that allows UDP to there, by whom the address stands for, or NULL. */
+const char *datagrams_allowed(const struct relay *relay, const struct address *address, uint16_t port);
 
 #endif

@@ -13,12 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/allowance.h"
 #include "net/dial.h"
+#include "net/endpoint.h"
 #include "net/hello.h"
 #include "net/passage.h"
 #include "net/ranges.h"
-#include "net/rate.h"
 #include "net/relay.h"
 #include "net/request.h"
 
@@ -54,21 +53,15 @@ struct stream {
 
 struct streams {
         struct stream *first;
-        size_t count;
-        uint64_t last_number;
-        struct allowance allowance;
-        struct rate rate;
 };
 
 #define OWNER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 int streams_new(struct relay *relay, struct streams **out)
 {
+        (void)relay;
         *out = calloc(1, sizeof(**out));
-        if (!*out)
-                return -ENOMEM;
-        (*out)->allowance.most = relay->settings.most_bytes;
-        return 0;
+        return *out ? 0 : -ENOMEM;
 }
 
 /* ---- the end -------------------------------------------------------------------------------------------- */
@@ -135,7 +128,7 @@ static void end(struct stream *stream, bool is_broken)
                 streams->first = stream->next;
         if (stream->next)
                 stream->next->previous = stream->previous;
-        streams->count--;
+        relay->limits.count--;
         free(stream);
 }
 
@@ -181,20 +174,13 @@ static uint32_t events_of(const struct passage *reads, const struct passage *wri
         return (reads->wants_read ? EPOLLIN : 0u) | (writes->wants_write ? EPOLLOUT : 0u);
 }
 
-static void write_too_much(const struct relay *relay, char out[RELAY_TEXT_SIZE])
-{
-        snprintf(out, RELAY_TEXT_SIZE,
-                 "limits.traffic: all %llu bytes have passed; to allow more: --traffic SIZE",
-                 (unsigned long long)relay->settings.most_bytes);
-}
-
 /* Tells why it may not go on, if that is why the pumps came back so. */
 static bool tell_fault(struct stream *stream, int out, int in)
 {
         char problem[RELAY_TEXT_SIZE];
 
         if (out == -EDQUOT || in == -EDQUOT)
-                write_too_much(stream->relay, problem);
+                limits_tell_traffic(stream->relay, problem);
         else if (out == -EACCES && stream->request)
                 snprintf(problem, sizeof(problem), "%s", request_problem(stream->request));
         else
@@ -240,7 +226,7 @@ static void server_ready(struct watch *watch, uint32_t events)
 static void begin_to_pass(struct dial *dial, int fd, const struct address *address)
 {
         struct stream *stream = OWNER(struct stream, dial, dial);
-        struct allowance *allowance = &stream->relay->streams->allowance;
+        struct allowance *allowance = &stream->relay->limits.allowance;
         const int yes = 1;
 
         if (fd < 0) {
@@ -410,29 +396,14 @@ static void client_ready(struct watch *watch, uint32_t events)
 
 /* ---- the beginning -------------------------------------------------------------------------------------- */
 
-union socket_address {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-};
-
 int peer_read(int fd, bool is_other, struct peer *out)
 {
-        union socket_address from = { .v6 = { .sin6_family = AF_UNSPEC } };
+        union endpoint from = { .v6 = { .sin6_family = AF_UNSPEC } };
         socklen_t size = sizeof(from);
 
         if ((is_other ? getpeername(fd, &from.any, &size) : getsockname(fd, &from.any, &size)) < 0)
                 return -errno;
-        *out = (struct peer){ .address = { .is_v6 = from.any.sa_family == AF_INET6 } };
-        if (out->address.is_v6) {
-                memcpy(out->address.bytes, &from.v6.sin6_addr, 16);
-                out->port = ntohs(from.v6.sin6_port);
-                out->address = address_unmapped(&out->address);
-        } else {
-                memcpy(out->address.bytes, &from.v4.sin_addr, 4);
-                out->port = ntohs(from.v4.sin_port);
-        }
-        return from.any.sa_family == AF_INET6 || from.any.sa_family == AF_INET ? 0 : -EAFNOSUPPORT;
+        return endpoint_read(&from, &out->address, &out->port) ? 0 : -EAFNOSUPPORT;
 }
 
 /* Where its client wanted to go, which is where it came in if nobody said otherwise. */
@@ -457,28 +428,6 @@ static bool find_target(struct stream *stream, const struct peer *to)
         return true;
 }
 
-/* False if one more would be over a limit, which `out` names then. */
-static bool is_within_limits(struct relay *relay, char out[RELAY_TEXT_SIZE])
-{
-        struct streams *streams = relay->streams;
-        const struct relay_settings *settings = &relay->settings;
-
-        if (settings->most_streams && streams->count > settings->most_streams)
-                snprintf(out, RELAY_TEXT_SIZE,
-                         "limits.connections: no more than %u at once; to allow more: --connections N",
-                         settings->most_streams);
-        else if (!allowance_of(&streams->allowance, 1))
-                write_too_much(relay, out);
-        else if (!rate_take(&streams->rate, loop_now(&relay->loop), settings->most_streams_a_second))
-                snprintf(out, RELAY_TEXT_SIZE,
-                         "limits.connections_per_second: no more than %u in a second; to allow more: "
-                         "--connections-per-second N",
-                         settings->most_streams_a_second);
-        else
-                return true;
-        return false;
-}
-
 static struct stream *add(struct relay *relay, int client)
 {
         struct streams *streams = relay->streams;
@@ -489,13 +438,13 @@ static struct stream *add(struct relay *relay, int client)
         *stream = (struct stream){ .relay = relay,
                                    .client = { .fd = client, .ready = client_ready },
                                    .server = { .fd = -1 },
-                                   .number = ++streams->last_number,
+                                   .number = ++relay->limits.last_number,
                                    .patience = { .fire = lose_patience },
                                    .next = streams->first };
         if (streams->first)
                 streams->first->previous = stream;
         streams->first = stream;
-        streams->count++;
+        relay->limits.count++;
         return stream;
 }
 
@@ -535,7 +484,7 @@ void streams_begin(struct relay *relay, int client, const struct peer *to)
                 refuse(stream, "no entry of network.connect allows this address and port");
                 return;
         }
-        if (!is_within_limits(relay, problem)) {
+        if (!limits_begin(relay, problem)) {
                 refuse(stream, problem);
                 return;
         }
@@ -573,7 +522,7 @@ void streams_admit(struct relay *relay, int client, uint16_t port)
         }
         stream->address = peer.address;
         stream->client_port = peer.port;
-        if (is_within_limits(relay, problem))
+        if (limits_begin(relay, problem))
                 dial_loopback(stream);
         else
                 refuse(stream, problem);

@@ -76,7 +76,7 @@ enum plan_op {
         PLAN_HOSTS,   /* /etc/hosts is empty, so that every name is asked for */
         PLAN_ENTER_ROOT,
         PLAN_PRIVATE_IPC,
-        PLAN_NETWORK, /* a network of its own, and a relay to what the list allows; value 1: it checks names */
+        PLAN_NETWORK, /* a network of its own, and a relay to what the list allows; value is of enum plan_network */
         PLAN_STREAMS, /* where there is no network of its own: a relay that the broker connects the command to; likewise */
         PLAN_SESSION,
         PLAN_LIMIT, /* of the kernel, for each process; value is the enum limit */
@@ -92,6 +92,12 @@ enum plan_op {
         PLAN_PORTER, /* commands of a shared session are started by a process inside it */
         PLAN_DEADLINE,
         PLAN_OUTPUT,
+};
+
+/* Of PLAN_NETWORK. */
+enum plan_network {
+        PLAN_CHECKS_NAMES = 1,
+        PLAN_HAS_DATAGRAMS = 2,
 };
 
 /* About what the command asks the broker, beside changes of attributes. */

@@ -104,9 +104,12 @@ static const char *mechanism_of(const struct step *step)
 
 static const char *meaning_of(const struct step *step)
 {
-        if (step->op == PLAN_NETWORK && step->value)
-                return "only what network.connect allows is reached, by a relay that checks its name";
-        return op_texts[step->op].meaning;
+        if (step->op != PLAN_NETWORK || !(step->value & PLAN_CHECKS_NAMES))
+                return op_texts[step->op].meaning;
+        return step->value & PLAN_HAS_DATAGRAMS
+                       ? "only what network.connect allows is reached, by a relay that checks its name, but not in "
+                         "datagrams (QUIC)"
+                       : "only what network.connect allows is reached, by a relay that checks its name";
 }
 
 const char *plan_op_name(enum plan_op op)

@@ -82,7 +82,7 @@ test_a_private_tmp_is_not_claimed_when_it_is_the_workspace() {
 test_explain_refuses_what_run_refuses() {
         exits 125 "$ABATIS" explain --bind 8080 -- true
         exits 125 "$ABATIS" explain --deny relative -- true
-        exits 125 "$ABATIS" explain --connect example.org:443/udp -- true
+        exits 125 "$ABATIS" explain --connect example.org:53/udp -- true
 }
 
 test_odd_paths_keep_the_json_valid() {

@@ -36,7 +36,7 @@ if [[ ${1:-} != --in-lab ]]; then
         ! type -P musl-gcc >/dev/null || musl-gcc -static "${flags[@]}" -o "$LAB/bin/fetch-musl" clients/fetch.c || exit 1
         ! type -P go >/dev/null ||
                 GO111MODULE=off GOCACHE=$LAB/go CGO_ENABLED=0 go build -o "$LAB/bin/fetch-go" clients/fetch.go || exit 1
-        cp inside.sh attempts.py edges.py published.py sink.py "$LAB/bin/"
+        cp inside.sh attempts.py edges.py datagrams.py published.py sink.py "$LAB/bin/"
         cp -r clients "$LAB/clients"
         if [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]]; then
                 cp "${ABATIS:-$BUILD/abatis}" "$LAB/bin/abatis" || exit 1
@@ -82,6 +82,8 @@ fresh() {
 . ./attempts.sh
 # shellcheck source-path=SCRIPTDIR source=edges.sh
 . ./edges.sh
+# shellcheck source-path=SCRIPTDIR source=datagrams.sh
+. ./datagrams.sh
 for MODE in $MODES; do
         for ID in $IDS; do
                 AS=
@@ -98,6 +100,8 @@ for MODE in $MODES; do
                 test_clients
                 test_attempts
                 test_edges
+                # Without a network of its own there are none.
+                [[ $MODE == none ]] || test_datagrams
         done
 done
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -19,6 +19,7 @@ import dns
 
 LAB = os.environ["LAB"]
 PKTINFO = 8  # IP_PKTINFO; not every Python names it
+FREEBIND_V6 = 78  # an address is answered from that belongs to no device
 PLAIN_PORTS = (25, 853, 8123, 9999)
 served = os.open(f"{LAB}/served.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 questions = os.open(f"{LAB}/dns.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -240,6 +241,7 @@ def listen_udp(port, reply):
             level, kind = socket.IPPROTO_IPV6, socket.IPV6_PKTINFO
             sock.setsockopt(level, socket.IPV6_V6ONLY, 1)
             sock.setsockopt(level, socket.IPV6_RECVPKTINFO, 1)
+            sock.setsockopt(level, FREEBIND_V6, 1)
         else:
             level, kind = socket.IPPROTO_IP, PKTINFO
             sock.setsockopt(level, kind, 1)

@@ -92,9 +92,10 @@ static void a_list_needs_a_network_of_its_own_and_few_ports(void **state)
         assert_int_equal(compile_list(&host, "example.org:443", "example.org:443,8000-8063"),
                          ABATIS_E_UNENFORCEABLE);
         assert_non_null(strstr(check_text, "network.connect example.org:443,8000-8063"));
-        assert_int_equal(compile_list(&host, "example.org:443", "example.org:443/udp"),
+        assert_int_equal(compile_list(&host, "*.example.org:8000-8062", "example.org:8000-8063/udp"), 0);
+        assert_int_equal(compile_list(&host, "example.org:443/udp", "example.org:8000-8063/udp"),
                          ABATIS_E_UNENFORCEABLE);
-        assert_non_null(strstr(check_text, "network.connect example.org:443/udp"));
+        assert_non_null(strstr(check_text, "network.connect example.org:8000-8063/udp"));
 }
 
 static void without_namespaces_a_list_needs_sockets_of_others(void **state)
@@ -121,9 +122,10 @@ static void a_port_is_published_from_a_network_of_its_own(void **state)
         static const struct {
                 const char *place;
                 bool leads_back;
-        } given[] = { { "10.0.0.1:8080", false },  { "127.0.0.1:8081", false }, { "127.0.0.2:8080", false },
-                      { "0.0.0.0/0:8080", false }, { "127.0.0.1:8080", true },  { "[::1]:8080-8090", true },
-                      { "127.0.0.0/8:8080", true } };
+        } given[] = { { "10.0.0.1:8080", false },   { "127.0.0.1:8081", false },
+                      { "127.0.0.2:8080", false },  { "0.0.0.0/0:8080", false },
+                      { "127.0.0.1:8080", true },   { "[::1]:8080-8090", true },
+                      { "127.0.0.0/8:8080", true }, { "127.0.0.1:8080/udp", false } };
 
         (void)state;
         for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
@@ -136,6 +138,21 @@ static void a_port_is_published_from_a_network_of_its_own(void **state)
         host.has_broker = host.has_descriptors = true;
         assert_int_equal(compile_published(&host, "10.0.0.1:8080"), ABATIS_E_UNENFORCEABLE);
         assert_int_equal(strncmp(check_text, "network.bind 8080", 17), 0);
+}
+
+static void datagrams_are_refused_that_would_not_go_where_they_are_sent(void **state)
+{
+        static const char *const refused[] = { "example.org:53/udp", "10.0.0.0/8:1-64/udp",
+                                               "224.0.0.251:5353/udp", "[ff02::fb]:5353/udp",
+                                               "224.0.0.0/4:5353/udp" };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+                assert_int_equal(compile_list(&able, "example.org:443/udp", refused[i]),
+                                 ABATIS_E_UNENFORCEABLE);
+                assert_non_null(strstr(check_text, refused[i]));
+        }
+        assert_int_equal(compile_list(&able, "example.org:53", "[2001:db8::/32]:52,54/udp"), 0);
 }
 
 static void a_limit_of_a_tree_is_refused_where_nothing_holds_it(void **state)
@@ -411,6 +428,7 @@ int main(void)
                 POLICY_TEST(a_list_needs_a_network_of_its_own_and_few_ports),
                 POLICY_TEST(a_port_is_published_from_a_network_of_its_own),
                 POLICY_TEST(without_namespaces_a_list_needs_sockets_of_others),
+                POLICY_TEST(datagrams_are_refused_that_would_not_go_where_they_are_sent),
                 POLICY_TEST(a_limit_of_a_tree_is_refused_where_nothing_holds_it),
                 POLICY_TEST(without_namespaces_a_tree_is_counted_unless_somebody_could_hide),
                 POLICY_TEST(a_pattern_is_held_by_asking),
