@@ -189,6 +189,8 @@ size_t native_add_broker(struct native *native)
                         plan_cover(plan, step, clause_of(&native->policy->rules[i]), i);
         if (native->asks & BROKER_CONNECTS && host_is_bare(native->host))
                 plan_cover(plan, step, CLAUSE_TMP, PLAN_NO_INDEX);
+        if (native->asks & BROKER_DOORS)
+                plan_cover_all(plan, step, CLAUSE_CONNECT);
         if (has_abstract)
                 plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX);
         cover_sockets(native, step);

@@ -7,7 +7,8 @@
 #include "policy/place.h"
 
 enum {
-        PORTS_MAX = 64, /* the relay listens on each of them, for every name */
+        PORTS_MAX =
+                64, /* the relay listens on each of them, for every name; with more, where the broker says that somebody comes */
         LOOPBACK_BITS = 8,
         DNS_PORT = 53,
 };
@@ -44,7 +45,7 @@ static bool is_multicast(const struct address *address)
 }
 
 /* Why this entry cannot be had, or NULL. `ports` are those of the entries before it: of TCP, of UDP. */
-static const char *find_obstacle(const char *entry, struct ports *ports)
+static const char *find_obstacle(const char *entry, struct ports *ports, unsigned *asks)
 {
         struct place place;
 
@@ -54,9 +55,12 @@ static const char *find_obstacle(const char *entry, struct ports *ports)
                 return "datagrams to port 53 are answered by the sandbox's own name server, whoever they are for";
         if (place.is_udp && is_multicast(&place.base))
                 return "what is sent to many is answered by others than it was sent to";
-        return add_ports(&ports[place.is_udp], &place)
-                       ? NULL
-                       : "this version relays 64 different ports at most, of TCP and of UDP";
+        if (add_ports(&ports[place.is_udp], &place))
+                return NULL;
+        if (place.is_udp)
+                return "this version relays 64 different ports of UDP at most";
+        *asks |= BROKER_DOORS;
+        return NULL;
 }
 
 static void add_entries(struct native *native, size_t step)
@@ -65,7 +69,16 @@ static void add_entries(struct native *native, size_t step)
         struct ports ports[2] = { { .count = 0 } };
 
         for (size_t i = 0; i < entries->count; i++) {
-                const char *obstacle = find_obstacle(entries->items[i], ports);
+                unsigned asks = 0;
+                const char *obstacle = find_obstacle(entries->items[i], ports, &asks);
+
+                if (asks && !native->host->has_broker) {
+                        plan_miss(native->plan, CLAUSE_CONNECT, i,
+                                  "more than 64 different ports need a broker, and %s",
+                                  native->host->broker_reason);
+                        continue;
+                }
+                native->asks |= asks;
 
                 if (obstacle)
                         plan_miss(native->plan, CLAUSE_CONNECT, i, "%s", obstacle);

@@ -121,7 +121,8 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
                         host_probe_limits(host);
                         break;
                 }
-        if (has_rules_for_later(policy) || policy->socket_places.count ||
+        /* A list may have more ports than there can be listeners for. */
+        if (has_rules_for_later(policy) || policy->socket_places.count || policy->network == NETWORK_LIST ||
             (host->landlock_abi < LANDLOCK_WITH_SCOPES && network_has_unix_sockets(policy->network)))
                 host_probe_broker(host);
         return r;

@@ -1,7 +1,8 @@
 /* doors.c: listens in the sandbox's network wherever something allowed may be connected to.
  *
  * What has no door the kernel refuses by itself. A name gets its doors with the first answer about it, an address from the start; a
- * range of addresses has one door for all, since each address of the world is local there. */
+ * range of addresses has one door for all, since each address of the world is local there. Where there are too many ports for that, a door
+ * is opened for who is about to come. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -15,12 +16,14 @@ enum {
         RANGES_MAX = 64,
         PORTS_MAX = 64, /* of one name or entry: each takes a descriptor for each family */
         DOORS_MAX = 16384,
+        KNOCKED_MAX = 1024, /* the one that was asked for longest ago goes */
 };
 
 struct door {
         struct watch watch;
         struct relay *relay; /* borrowed */
         struct door *next;
+        struct address address;
         uint16_t port;
 };
 
@@ -59,6 +62,7 @@ static int open_door(struct relay *relay, const struct address *address, enum tr
         if (!door)
                 return -ENOMEM;
         door->relay = relay;
+        door->address = *address;
         door->port = port;
         door->watch.ready = transport == TRANSPORT_TCP ? accept_streams : take_datagrams;
         door->watch.fd = r =
@@ -128,7 +132,7 @@ int doors_open_for_name(struct relay *relay, struct name *name)
 
         if (name->has_doors)
                 return 0;
-        r = open_for_name(relay, name, TRANSPORT_TCP, &doors);
+        r = relay->settings.has_knocks ? 0 : open_for_name(relay, name, TRANSPORT_TCP, &doors);
         if (!r)
                 r = open_for_name(relay, name, TRANSPORT_UDP, &doors);
         /* All or none: the next question about it tries again. Else they stay, and end with the relay. */
@@ -154,7 +158,7 @@ int doors_open_for_addresses(struct relay *relay, const struct strings *entries)
 
                 if (place_parse(entries->items[i], &place, &err) < 0)
                         return -EINVAL;
-                if (place.kind == PLACE_ADDRESSES) {
+                if (place.kind == PLACE_ADDRESSES && (place.is_udp || !relay->settings.has_knocks)) {
                         const struct address any = { .is_v6 = place.base.is_v6 };
 
                         r = open_ports(relay, is_single(&place) ? &place.base : &any,
@@ -165,4 +169,82 @@ int doors_open_for_addresses(struct relay *relay, const struct strings *entries)
                         r = 0;
         }
         return r;
+}
+
+/* ---- for who is about to come --------------------------------------------------------------------------- */
+
+/* Likewise of one relay. The one that was asked for last is the first. */
+static struct door *knocked;
+static size_t knocked_count;
+static struct watch knocks = { .fd = -1 };
+static struct relay *knocks_relay;
+
+static bool may_be_reached(const struct relay *relay, const struct address *address, uint16_t port)
+{
+        const struct name *name = names_find(relay->names, address);
+
+        return name ? allow_name_port(relay->allow, name->text, TRANSPORT_TCP, port)
+                    : allow_address(relay->allow, address, TRANSPORT_TCP, port);
+}
+
+static void close_last(void)
+{
+        struct door **last = &knocked, *door;
+
+        while ((*last)->next)
+                last = &(*last)->next;
+        door = *last;
+        *last = NULL;
+        close_doors(door);
+        knocked_count--;
+}
+
+static void open_knocked(struct relay *relay, const struct knock *knock)
+{
+        const struct address address = address_unmapped(&knock->address);
+        struct door **at = &knocked, *door;
+
+        if (!knock->port || !may_be_reached(relay, &address, knock->port))
+                return;
+        while (*at && ((*at)->port != knock->port || !address_equals(&(*at)->address, &address)))
+                at = &(*at)->next;
+        door = *at;
+        if (door) {
+                *at = door->next;
+                door->next = knocked;
+                knocked = door;
+                return;
+        }
+        if (knocked_count == KNOCKED_MAX)
+                close_last();
+        /* If it cannot be had, whoever knocks finds nobody. */
+        door = knocked;
+        open_door(relay, &address, TRANSPORT_TCP, knock->port, &knocked);
+        knocked_count += knocked != door;
+}
+
+static void hear_knock(struct watch *watch, uint32_t events)
+{
+        struct knock knock;
+        ssize_t got = recv(watch->fd, &knock, sizeof(knock), MSG_DONTWAIT);
+
+        (void)events;
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (got != sizeof(knock)) {
+                loop_close(&knocks_relay->loop, watch);
+                return;
+        }
+        open_knocked(knocks_relay, &knock);
+        send(watch->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int doors_await_knocks(struct relay *relay)
+{
+        if (!relay->settings.has_knocks)
+                return 0;
+        knocks_relay = relay;
+        knocks.fd = RELAY_KNOCKS;
+        knocks.ready = hear_knock;
+        return loop_watch(&relay->loop, &knocks, EPOLLIN);
 }

@@ -149,6 +149,8 @@ static int start_parts(struct relay *relay, const struct strings *entries)
                 r = passers_start(relay);
         if (!r)
                 r = published_start(relay);
+        if (!r)
+                r = doors_await_knocks(relay);
         return r ? r : doors_open_for_addresses(relay, entries);
 }
 

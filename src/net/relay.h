@@ -94,6 +94,8 @@ int passers_start(struct relay *relay);
 /* doors.c: listens in the sandbox's network, for names when they are asked for and for addresses from the start. 0 or a negative errno. */
 int doors_open_for_name(struct relay *relay, struct name *name);
 int doors_open_for_addresses(struct relay *relay, const struct strings *entries);
+/* From the start, too, where it listens only for who comes. */
+int doors_await_knocks(struct relay *relay);
 
 /* cage.c: from now on it can do only what the settings let it. 0 or a negative errno. */
 int cage_close(const struct relay_settings *settings);

@@ -111,6 +111,7 @@ enum broker_asks {
         BROKER_MAPPINGS = 32,   /* every file that is mapped as code */
         BROKER_SOCKETS = 64,    /* every connection: of unix sockets only those of network.unix are reached */
         BROKER_STREAMS = 128,   /* every connection over TCP, which is made to the relay */
+        BROKER_DOORS = 256, /* every connection: so that the relay listens where it goes, before it is made */
 };
 
 struct step {

@@ -104,6 +104,8 @@ static const char *mechanism_of(const struct step *step)
 
 static const char *meaning_of(const struct step *step)
 {
+        if (step->op == PLAN_BROKER && step->value == BROKER_DOORS)
+                return "a connection waits until the relay listens where it goes";
         if (step->op != PLAN_NETWORK || !(step->value & PLAN_CHECKS_NAMES))
                 return op_texts[step->op].meaning;
         return step->value & PLAN_HAS_DATAGRAMS

@@ -2,7 +2,8 @@
  *
  * The relay is a program of its own, outside the sandbox, that the host program starts for one job. It has some descriptors: a
  * socket to the host program, one to a thread of init that lives in the sandbox's network and makes sockets there, or to the
- * broker, and a file with its settings. It ends with either of the sockets. */
+ * broker, one through which the broker says what is about to be connected to, and a file with its settings. It ends with either of the
+ * first two. */
 #ifndef PLAN_RELAY_H
 #define PLAN_RELAY_H
 
@@ -18,7 +19,8 @@ enum {
         RELAY_INSIDE = 4,
         RELAY_SETTINGS = 5,
         RELAY_RULES = 6, /* a Landlock ruleset, if the settings say so */
-        RELAY_FIRST_FREE = 7,
+        RELAY_KNOCKS = 7,
+        RELAY_FIRST_FREE = 8,
 };
 
 enum { RELAY_BINDS_MAX = 64, RELAY_CAGE_MAX = 254 };
@@ -33,6 +35,7 @@ struct relay_cage {
 struct relay_settings {
         uint32_t entry_count, entries_size;
         bool is_asked; /* there is no network of the sandbox's own: the broker asks, and connects to the relay */
+        bool has_knocks; /* of TCP it listens only where somebody is about to connect: there are too many ports */
         bool checks_names;                   /* TLS on 443 and HTTP on 80 must name whom was asked for */
         uint32_t most_streams;               /* at once; 0: as many as there are descriptors for */
         uint32_t most_streams_a_second;      /* new ones; 0: no limit */
@@ -95,6 +98,15 @@ struct stream_request {
 struct stream_verdict {
         int32_t error;     /* 0, or a negative errno */
         uint16_t ports[2]; /* of the relay on the loopback of IPv4 and IPv6; 0: none */
+};
+
+/* ---- from the broker, where there is such a network ------------------------------------------------------ */
+
+/* A message each way, one after the other; the answer is a byte that says nothing. What is asked for is a hint, out of memory that
+ * changes: the relay listens there if the list allows it, and whoever comes is judged by where he came in. */
+struct knock {
+        struct address address;
+        uint16_t port;
 };
 
 /* ---- to the host program -------------------------------------------------------------------------------- */

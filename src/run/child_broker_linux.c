@@ -227,6 +227,12 @@ static long open_by_flags(struct request *request, bool has_directory, bool *goe
         return broker_list(request, flags, goes_on);
 }
 
+/* Then the call goes on. Where unix sockets are judged it does not: what it holds by then may be another one's. */
+static bool is_for_doors(const struct child_broker *broker)
+{
+        return (broker->asks & (BROKER_DOORS | BROKER_CONNECTS | BROKER_SOCKETS)) == BROKER_DOORS;
+}
+
 static long serve(struct request *request, bool *goes_on)
 {
         switch (request->call) {
@@ -293,7 +299,8 @@ static long serve(struct request *request, bool *goes_on)
                 return request->args[0] == THE_IO_THREAD ? judge_target(request, request->args[1], goes_on)
                                                          : -EPERM;
         case SYS_connect:
-                return broker_connect(request);
+                return is_for_doors(request->job->plan->broker) ? broker_knock(request, goes_on)
+                                                                : broker_connect(request);
         case SYS_bind:
                 return broker_bind(request);
         case SYS_kill:
@@ -543,7 +550,9 @@ static void run_thread(void *argument)
         struct child_broker_room *room = argument;
         const struct child_broker *broker = room->job->plan->broker;
         long kept[3] = { room->listener, broker->sockets ? broker->host : room->listener,
-                         broker->has_streams ? room->job->network : room->listener };
+                         broker->has_streams           ? room->job->network
+                         : broker->asks & BROKER_DOORS ? room->job->knocks
+                                                       : room->listener };
         long r = drop_capabilities(room->job);
 
         /* Nothing else of the host program's stays open here: its pipes must see their ends. */

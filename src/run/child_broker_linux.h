@@ -223,6 +223,8 @@ long broker_find(const struct request *request, const char **real);
 long broker_open(struct request *request, long directory, uint64_t path, uint64_t flags, uint64_t mode);
 long broker_serve_name(struct request *request);
 long broker_connect(struct request *request);
+/* connect() where the relay listens only for who comes. */
+long broker_knock(const struct request *request, bool *goes_on);
 /* bind(), where only listed unix sockets are connected to: of no unix socket, which then has nobody to wait for. */
 long broker_bind(const struct request *request);
 /* The socket of network.unix that the path in the room means, as it stands on the host: a descriptor (O_PATH). */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "plan/plan.h"
 #include "plan/relay.h"
 #include "run/child_broker_linux.h"
 #include "run/child_text_linux.h"
@@ -358,6 +359,17 @@ static long connect_pinned(const struct request *request, struct connector *conn
         return BROKER_HAS_ANSWERED;
 }
 
+/* ---- where every connection is the relay's --------------------------------------------------------------- */
+
+static void knock(const struct request *request, const struct socket_name *address)
+{
+        broker_take_lock(&request->job->relay_lock);
+        child_network_knock(request->job, address->bytes, address->length);
+        broker_leave_lock(&request->job->relay_lock);
+}
+
+/* ---- what is asked --------------------------------------------------------------------------------------- */
+
 /* What is not refused is pinned, if it has a path: then *object is a descriptor. */
 static long judge(struct request *request, struct connector *connector, long *object)
 {
@@ -369,6 +381,8 @@ static long judge(struct request *request, struct connector *connector, long *ob
                 return r;
         if (broker->has_streams && (connector->domain != AF_UNIX || !broker->sockets))
                 return stream_check(connector->socket, connector->domain);
+        if (connector->domain != AF_UNIX && broker->asks & BROKER_DOORS)
+                knock(request, address);
         if (connector->domain != AF_UNIX)
                 return broker->has_unix_only ? -EACCES /* as Landlock says to the command */ : 0;
         if (is_abstract(address) && !broker->needs_scope)
@@ -423,4 +437,17 @@ long broker_bind(const struct request *request)
                 r = RAW(SYS_bind, socket, address.bytes, address.length);
         RAW(SYS_close, socket);
         return r;
+}
+
+/* What is read is a hint, and nothing is decided by it: the call goes on with whatever address the memory has by then. Where the
+ * relay listens the list allows it to be reached, and the relay judges who comes by the address at which he came; anywhere else the
+ * kernel finds nobody. There are no unix sockets. */
+long broker_knock(const struct request *request, bool *goes_on)
+{
+        struct socket_name address;
+
+        *goes_on = true;
+        if (!read_address(request, &address))
+                knock(request, &address);
+        return 0;
 }

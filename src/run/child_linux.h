@@ -213,6 +213,7 @@ struct child_job {
         int terminal_socket, terminal;
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
         int network;                     /* socket to the relay, if the ground has one */
+        int knocks;                      /* likewise, for the broker */
         char *network_stack;             /* of the thread that makes sockets there, and behind it of the one
                                             that knows whose they are; owned by the parent */
         int network_asker;               /* the latter's socket, or 0 */
@@ -250,7 +251,7 @@ struct child_job {
 
 /* What the relay is started with; no descriptor is below RELAY_FIRST_FREE. */
 struct child_relay {
-        int image, host, inside, settings, null;
+        int image, host, inside, knocks, settings, null;
         int rules; /* or -1 */
 };
 
@@ -311,6 +312,8 @@ long child_broker_scope(void);
 long child_network_open(struct child_job *job);
 /* Starts the thread that answers struct who_question: gives the socket to ask it through. */
 long child_who_start(struct child_job *job);
+/* Tells the relay that this, an address of a socket's, is about to be connected to, and waits until it listens there, if it may. */
+void child_network_knock(const struct child_job *job, const void *bytes, long size);
 void child_network_run_relay(void *relay);
 long child_send_descriptor(long socket, long fd);
 /* Also for the parent: a message with so many descriptors, five at most; it is sent at once or not. */

@@ -269,6 +269,27 @@ long child_network_open(struct child_job *job)
         return r < 0 ? r : 0;
 }
 
+void child_network_knock(const struct child_job *job, const void *bytes, long size)
+{
+        const union socket_address *wanted = bytes;
+        const bool is_v6 = size >= (long)sizeof(wanted->v6) && wanted->v6.sin6_family == AF_INET6;
+        const char *from = is_v6 ? (const char *)&wanted->v6.sin6_addr : (const char *)&wanted->v4.sin_addr;
+        struct knock knock;
+        volatile char *all = (volatile char *)&knock;
+        char answer;
+
+        if (!is_v6 && (size < (long)sizeof(wanted->v4) || wanted->v4.sin_family != AF_INET))
+                return;
+        for (size_t i = 0; i < sizeof(knock); i++)
+                all[i] = 0;
+        knock.address.is_v6 = is_v6;
+        for (size_t i = 0; i < (is_v6 ? 16 : 4); i++)
+                ((volatile uint8_t *)knock.address.bytes)[i] = (uint8_t)from[i];
+        knock.port = swap(wanted->v4.sin_port);
+        if (RAW(SYS_sendto, job->knocks, &knock, sizeof(knock), MSG_NOSIGNAL, 0, 0) == sizeof(knock))
+                RAW(SYS_recvfrom, job->knocks, &answer, 1, 0, 0, 0);
+}
+
 /* ---- the relay ------------------------------------------------------------------------------------------ */
 
 void child_network_run_relay(void *argument)
@@ -297,6 +318,8 @@ void child_network_run_relay(void *argument)
                 r = RAW(SYS_dup3, start->rules, RELAY_RULES, 0);
         else if (r >= 0)
                 RAW(SYS_close, RELAY_RULES);
+        if (r >= 0)
+                r = RAW(SYS_dup3, start->knocks, RELAY_KNOCKS, 0);
         if (r >= 0)
                 r = RAW(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
         if (r >= 0)

@@ -417,6 +417,8 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[entries_of_signals[i].number] = (unsigned char)entries_of_signals[i].verdict;
         for (size_t i = 0; options->asks_mappings && i < OF_MAPPINGS_COUNT; i++)
                 verdicts[entries_of_mappings[i].number] = (unsigned char)entries_of_mappings[i].verdict;
+        if (options->asks_doors)
+                verdicts[SYS_connect] = ASK;
         if (options->asks_truncate)
                 verdicts[SYS_truncate] = ASK;
         if (!options->has_memory_files)

@@ -24,6 +24,7 @@ struct filter_options {
         bool asks_writes; /* about everything that makes, writes, moves or removes a file; */
         bool asks_reads;  /* about everything that is opened to be read; */
         bool asks_connects; /* about every connection: no unix socket may then take an address by another call; */
+        bool asks_doors;    /* likewise, and the call goes on; */
         bool asks_streams;  /* about every connection of a list without a network of its own: TCP alone; */
         bool asks_signals;  /* about every signal to another process; */
         bool asks_truncate; /* before a file is cut off by its name; */

@@ -227,6 +227,7 @@ static int clone_init(struct job *job, abatis_error *err)
         job->child.host_pidfd = host;
         if (job->network) {
                 job->child.network = job->network->inside;
+                job->child.knocks = job->network->knocks;
                 job->child.network_stack = job->network->stack;
                 job->child.network_asker = 0;
         }
@@ -466,7 +467,8 @@ static int begin_with_relay(struct job *job, abatis_error *err)
 
         network_free(job->network);
         job->network = NULL;
-        r = network_open(job->context.policy, job->ground.child.has_network, &job->network, err);
+        r = network_open(job->context.policy, job->ground.child.has_network,
+                         plan_broker_asks(job->context.plan) & BROKER_DOORS, &job->network, err);
         if (!r)
                 r = clone_init(job, err);
         return r ? r : network_await(job->network, err);

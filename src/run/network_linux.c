@@ -90,10 +90,12 @@ static uint32_t at_most(uint64_t limit)
         return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
 }
 
-static int make_settings(const abatis_policy *policy, bool has_rules, bool is_own, abatis_error *err)
+static int make_settings(const abatis_policy *policy, bool has_rules, bool is_own, bool has_knocks,
+                         abatis_error *err)
 {
         OWN_FD int fd = lift(memfd_create("abatis relay's settings", MFD_CLOEXEC));
         struct relay_settings settings = { .entry_count = (uint32_t)policy->connect.count,
+                                           .has_knocks = has_knocks,
                                            .checks_names = !policy->passes_any_name,
                                            .most_streams = at_most(policy->limits[LIMIT_CONNECTIONS]),
                                            .most_streams_a_second =
@@ -151,12 +153,13 @@ static int start(struct child_relay *relay, int *pidfd, abatis_error *err)
         return 0;
 }
 
-static int open_parts(const abatis_policy *policy, bool is_own, struct network *network, abatis_error *err)
+static int open_parts(const abatis_policy *policy, bool is_own, bool has_knocks, struct network *network,
+                      abatis_error *err)
 {
-        int events[2] = { -1, -1 }, inside[2] = { -1, -1 };
+        int events[2] = { -1, -1 }, inside[2] = { -1, -1 }, knocks[2] = { -1, -1 };
         OWN_FD int image = make_image(err);
         OWN_FD int rules = lift(cage_open_rules());
-        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, rules >= 0, is_own, err);
+        OWN_FD int settings = image < 0 ? -1 : make_settings(policy, rules >= 0, is_own, has_knocks, err);
         OWN_FD int null = settings < 0 ? -1 : lift(open("/dev/null", O_RDWR | O_CLOEXEC));
         int r = image < 0 ? image : settings < 0 ? settings : 0;
 
@@ -166,16 +169,21 @@ static int open_parts(const abatis_policy *policy, bool is_own, struct network *
                 r = make_pair(events, err);
         if (!r)
                 r = make_pair(inside, err);
+        if (!r)
+                r = make_pair(knocks, err);
         OWN_FD int relay_host = events[1];
         OWN_FD int relay_inside = inside[0];
+        OWN_FD int relay_knocks = knocks[0];
 
         network->events = events[0];
         network->inside = inside[1];
+        network->knocks = knocks[1];
         if (r < 0)
                 return r;
         struct child_relay relay = { .image = image,
                                      .host = relay_host,
                                      .inside = relay_inside,
+                                     .knocks = relay_knocks,
                                      .settings = settings,
                                      .null = null,
                                      .rules = rules };
@@ -183,16 +191,17 @@ static int open_parts(const abatis_policy *policy, bool is_own, struct network *
         return start(&relay, &network->pidfd, err);
 }
 
-int network_open(const abatis_policy *policy, bool is_own, struct network **out, abatis_error *err)
+int network_open(const abatis_policy *policy, bool is_own, bool has_knocks, struct network **out,
+                 abatis_error *err)
 {
         struct network *network = calloc(1, sizeof(*network));
         int r;
 
         if (!network)
                 return error_memory(err);
-        network->events = network->inside = network->pidfd = -1;
+        network->events = network->inside = network->knocks = network->pidfd = -1;
         network->stack = aligned_alloc(16, CHILD_NETWORK_STACK_SIZE + CHILD_WHO_STACK_SIZE);
-        r = network->stack ? open_parts(policy, is_own, network, err) : error_memory(err);
+        r = network->stack ? open_parts(policy, is_own, has_knocks, network, err) : error_memory(err);
         if (r < 0) {
                 network_free(network);
                 return r;
@@ -213,9 +222,10 @@ int network_await(struct network *network, abatis_error *err)
         ssize_t got;
         int r;
 
-        /* Init has it. Ours would keep the relay from noticing that init is gone. */
+        /* Init has them. Ours would keep the relay from noticing that init is gone. */
         close(network->inside);
-        network->inside = -1;
+        close(network->knocks);
+        network->inside = network->knocks = -1;
         do
                 r = poll(&wait, 1, PATIENCE_MS);
         while (r < 0 && errno == EINTR);
@@ -344,6 +354,8 @@ void network_free(struct network *network)
                 close(network->events);
         if (network->inside >= 0)
                 close(network->inside);
+        if (network->knocks >= 0)
+                close(network->knocks);
         if (network->pidfd >= 0) {
                 syscall(SYS_pidfd_send_signal, network->pidfd, SIGKILL, NULL, 0);
                 while (waitid(P_PIDFD, (id_t)network->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)

@@ -8,6 +8,7 @@
 struct network {
         int events;  /* socket: struct relay_event */
         int inside;  /* init's end of the socket to the relay, or -1 when it has it */
+        int knocks;  /* likewise */
         int pidfd;   /* of the relay */
         char *stack; /* owned: of init's thread */
         struct connections seen;
@@ -20,8 +21,10 @@ struct network_listener {
         void *user;
 };
 
-/* Starts the relay, which waits for the sandbox's network; where that has none of its own, for the broker. */
-int network_open(const abatis_policy *policy, bool is_own, struct network **out, abatis_error *err);
+/* Starts the relay, which waits for the sandbox's network; where that has none of its own, for the broker. With knocks the broker
+ * says what is about to be connected to. */
+int network_open(const abatis_policy *policy, bool is_own, bool has_knocks, struct network **out,
+                 abatis_error *err);
 /* Until it is ready; init must be running. */
 int network_await(struct network *network, abatis_error *err);
 /* Takes what the relay has told meanwhile; its end is told, too. */

@@ -18,19 +18,21 @@ void resources_describe_filter(const struct plan *plan, const abatis_policy *pol
         bool has_no_list = policy->network == NETWORK_LIST && !plan_has(plan, PLAN_NETWORK) &&
                            !plan_has(plan, PLAN_STREAMS);
 
-        *out = (struct filter_options){ .network = has_no_list ? NETWORK_DENY : policy->network,
-                                        .has_memory_files = !policy->commands.count,
-                                        .counts_memory = plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
-                                        .is_among_others = plan_has(plan, PLAN_SWEEP),
-                                        .has_broker = plan_has(plan, PLAN_BROKER),
-                                        .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
-                                        .asks_reads = plan_broker_asks(plan) & BROKER_READS,
-                                        .asks_connects =
-                                                plan_broker_asks(plan) & (BROKER_CONNECTS | BROKER_SOCKETS),
-                                        .asks_streams = plan_broker_asks(plan) & BROKER_STREAMS,
-                                        .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
-                                        .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION,
-                                        .asks_mappings = plan_broker_asks(plan) & BROKER_MAPPINGS };
+        *out = (struct filter_options){
+                .network = has_no_list ? NETWORK_DENY : policy->network,
+                .has_memory_files = !policy->commands.count,
+                .counts_memory = plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
+                .is_among_others = plan_has(plan, PLAN_SWEEP),
+                .has_broker = plan_has(plan, PLAN_BROKER) && plan_broker_asks(plan) != BROKER_DOORS,
+                .asks_writes = plan_broker_asks(plan) & BROKER_WRITES,
+                .asks_reads = plan_broker_asks(plan) & BROKER_READS,
+                .asks_connects = plan_broker_asks(plan) & (BROKER_CONNECTS | BROKER_SOCKETS),
+                .asks_doors = plan_broker_asks(plan) & BROKER_DOORS,
+                .asks_streams = plan_broker_asks(plan) & BROKER_STREAMS,
+                .asks_signals = plan_broker_asks(plan) & BROKER_SIGNALS,
+                .asks_truncate = plan_broker_asks(plan) & BROKER_TRUNCATION,
+                .asks_mappings = plan_broker_asks(plan) & BROKER_MAPPINGS
+        };
 }
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,

@@ -342,8 +342,8 @@ refused_by_name() { # WORD FLAG VALUE: refused, and with --best-effort listed as
 test_what_cannot_be_enforced_is_refused_by_name_unless_best_effort() {
         # Without namespaces it is the list itself.
         refused_by_name network. --connect example.org:53/udp
-        refused_by_name network. --connect 'example.org:*'
-        refused_by_name network.bind --bind 8080
+        refused_by_name network. --connect 'example.org:*/udp'
+        refused_by_name network.bind --net deny --bind 8080
         # Where every socket is let through there is no list of them.
         refused_by_name network.unix --net unix-only --unix /run/some.sock
         local mode

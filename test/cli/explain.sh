@@ -80,7 +80,7 @@ test_a_private_tmp_is_not_claimed_when_it_is_the_workspace() {
 }
 
 test_explain_refuses_what_run_refuses() {
-        exits 125 "$ABATIS" explain --bind 8080 -- true
+        exits 125 "$ABATIS" explain --net deny --bind 8080 -- true
         exits 125 "$ABATIS" explain --deny relative -- true
         exits 125 "$ABATIS" explain --connect example.org:53/udp -- true
 }

@@ -36,7 +36,7 @@ if [[ ${1:-} != --in-lab ]]; then
         ! type -P musl-gcc >/dev/null || musl-gcc -static "${flags[@]}" -o "$LAB/bin/fetch-musl" clients/fetch.c || exit 1
         ! type -P go >/dev/null ||
                 GO111MODULE=off GOCACHE=$LAB/go CGO_ENABLED=0 go build -o "$LAB/bin/fetch-go" clients/fetch.go || exit 1
-        cp inside.sh attempts.py edges.py datagrams.py published.py sink.py "$LAB/bin/"
+        cp inside.sh attempts.py edges.py datagrams.py ports.py published.py sink.py "$LAB/bin/"
         cp -r clients "$LAB/clients"
         if [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]]; then
                 cp "${ABATIS:-$BUILD/abatis}" "$LAB/bin/abatis" || exit 1
@@ -84,6 +84,8 @@ fresh() {
 . ./edges.sh
 # shellcheck source-path=SCRIPTDIR source=datagrams.sh
 . ./datagrams.sh
+# shellcheck source-path=SCRIPTDIR source=ports.sh
+. ./ports.sh
 for MODE in $MODES; do
         for ID in $IDS; do
                 AS=
@@ -100,8 +102,10 @@ for MODE in $MODES; do
                 test_clients
                 test_attempts
                 test_edges
-                # Without a network of its own there are none.
-                [[ $MODE == none ]] || test_datagrams
+                # Without a network of its own there are no doors.
+                [[ $MODE != none ]] || continue
+                test_datagrams
+                test_ports
         done
 done
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -319,6 +319,25 @@ static void listed_sockets_are_asked_about_where_the_network_is_closed(void **st
         }
 }
 
+/* And nothing else is, if nothing else needs it. */
+static void connections_are_asked_about_where_the_relay_listens_for_them(void **state)
+{
+        struct filter_options options = { .network = NETWORK_LIST, .has_memory_files = true };
+
+        (void)state;
+        build_with(options);
+        assert_answer("connect", 3, 1, 16, 0, ALLOWED);
+        options.asks_doors = true;
+        build_with(options);
+        assert_answer("connect", 3, 1, 16, 0, ASKED);
+        assert_answer("fchmod", 3, 0600, 0, 0, ALLOWED);
+        assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM, 0, ALLOWED);
+        assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_STREAM, 0, REFUSED);
+        options.network = NETWORK_DENY;
+        build_with(options);
+        assert_answer("connect", 3, 1, 16, 0, REFUSED);
+}
+
 /* Landlock asks for no right then. */
 static void among_others_nothing_is_opened_neither_to_read_nor_to_write(void **state)
 {
@@ -494,10 +513,10 @@ static void streams_are_all_there_is_on_request(void **state)
 static void every_combination_fits(void **state)
 {
         static const enum network_mode networks[] = { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW,
-                                                      NETWORK_LIST };
+                                                      NETWORK_LIST, NETWORK_LIST };
 
         (void)state;
-        for (unsigned bits = 0; bits < 4u << 9; bits++) {
+        for (unsigned bits = 0; bits < 5u << 9; bits++) {
                 const struct filter_options options = {
                         .network = networks[bits >> 9],
                         .has_memory_files = bits & 1,
@@ -506,8 +525,9 @@ static void every_combination_fits(void **state)
                         .has_broker = true,
                         .asks_writes = bits & 8,
                         .asks_reads = bits & 16,
-                        .asks_connects = networks[bits >> 9] != NETWORK_LIST && bits & 32,
-                        .asks_streams = networks[bits >> 9] == NETWORK_LIST,
+                        .asks_connects = bits >> 9 != 3 && bits & 32,
+                        .asks_streams = bits >> 9 == 3, /* without a network of its own, and with one: */
+                        .asks_doors = bits >> 9 == 4,
                         .asks_signals = bits & 64,
                         .asks_truncate = bits & 128,
                         .asks_mappings = bits & 256
@@ -520,6 +540,7 @@ static void every_combination_fits(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(connections_are_asked_about_where_the_relay_listens_for_them),
                 cmocka_unit_test(among_others_changes_of_files_are_asked_about),
                 cmocka_unit_test(among_others_file_systems_are_only_asked),
                 cmocka_unit_test(among_others_terminals_are_asked_about),

@@ -47,6 +47,8 @@ static void what_this_version_cannot_do_is_refused_by_name(void **state)
         }
 }
 
+static unsigned check_asks;
+
 static int compile_list(const abatis_host *host, const char *first, const char *second)
 {
         abatis_policy *policy = new_policy("dev");
@@ -61,6 +63,7 @@ static int compile_list(const abatis_host *host, const char *first, const char *
         snprintf(check_text, sizeof(check_text), "%s", err.message);
         assert_true(r || plan_has(plan, host->namespaces ? PLAN_NETWORK : PLAN_STREAMS));
         assert_true(r || host->namespaces || plan_broker_asks(plan) & BROKER_STREAMS);
+        check_asks = plan ? plan_broker_asks(plan) : 0;
         plan_free(plan);
         abatis_policy_free(policy);
         return r;
@@ -83,15 +86,26 @@ static int compile_published(const abatis_host *host, const char *place)
         return r;
 }
 
-static void a_list_needs_a_network_of_its_own_and_few_ports(void **state)
+static void a_list_needs_a_network_of_its_own_and_a_broker_for_many_ports(void **state)
 {
         abatis_host host = able;
 
         (void)state;
+        host.has_broker = false;
+        snprintf(host.broker_reason, sizeof(host.broker_reason), "there is none");
         assert_int_equal(compile_list(&host, "example.org:443", "*.example.org:8000-8062"), 0);
         assert_int_equal(compile_list(&host, "example.org:443", "example.org:443,8000-8063"),
                          ABATIS_E_UNENFORCEABLE);
         assert_non_null(strstr(check_text, "network.connect example.org:443,8000-8063"));
+        assert_non_null(strstr(check_text, "there is none"));
+        assert_int_equal(compile_list(&host, "example.org:443", "10.0.0.0/8:*"), ABATIS_E_UNENFORCEABLE);
+        host.has_broker = true;
+        assert_int_equal(compile_list(&host, "example.org:443", "*.example.org:8000-8062"), 0);
+        assert_int_equal(check_asks, 0);
+        assert_int_equal(compile_list(&host, "example.org:443", "example.org:443,8000-8063"), 0);
+        assert_int_equal(check_asks, BROKER_DOORS);
+        assert_int_equal(compile_list(&host, "example.org:443", "10.0.0.0/8:*"), 0);
+        assert_int_equal(check_asks, BROKER_DOORS);
         assert_int_equal(compile_list(&host, "*.example.org:8000-8062", "example.org:8000-8063/udp"), 0);
         assert_int_equal(compile_list(&host, "example.org:443/udp", "example.org:8000-8063/udp"),
                          ABATIS_E_UNENFORCEABLE);
@@ -425,7 +439,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 POLICY_TEST(what_this_version_cannot_do_is_refused_by_name),
-                POLICY_TEST(a_list_needs_a_network_of_its_own_and_few_ports),
+                POLICY_TEST(a_list_needs_a_network_of_its_own_and_a_broker_for_many_ports),
                 POLICY_TEST(a_port_is_published_from_a_network_of_its_own),
                 POLICY_TEST(without_namespaces_a_list_needs_sockets_of_others),
                 POLICY_TEST(datagrams_are_refused_that_would_not_go_where_they_are_sent),
