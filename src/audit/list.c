@@ -207,7 +207,10 @@ static void add_summary(struct text *text, const struct audit_job *job)
                 text_addf(text, "%-10s %lld bytes\n", "stdout", (long long)job->output[0]);
         if (job->output[1] >= 0)
                 text_addf(text, "%-10s %lld bytes\n", "stderr", (long long)job->output[1]);
-        json_array_foreach(job->connections, i, connection) add_connection(text, connection);
+        json_array_foreach(job->connections, i, connection)
+        {
+                add_connection(text, connection);
+        }
 }
 
 /* Each record laid out for reading. */

@@ -106,7 +106,10 @@ static int add_job(struct text *text, const struct audit_job *job, abatis_error 
         add_integer(text, job->output[1] >= 0, job->output[1]);
         add_value(text, job->error);
         text_add(text, ");\n");
-        json_array_foreach(job->connections, i, connection) add_connection(text, job->id, connection);
+        json_array_foreach(job->connections, i, connection)
+        {
+                add_connection(text, job->id, connection);
+        }
         return 0;
 }
 

