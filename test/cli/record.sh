@@ -89,7 +89,7 @@ test_what_was_refused_is_written() {
         exits 127 "$ABATIS" run --context c -- no-such-program a
         record_is planned 'r["argv"] == ["no-such-program", "a"] and r["context"] == "c"'
         record_is refused '"no-such-program" in r["error"]'
-        exits 125 "$ABATIS" run --bind 8080 -- true
+        exits 125 "$ABATIS" run --net deny --bind 8080 -- true
         record_is refused 'r["argv"] == ["true"] and "cannot be enforced" in r["error"]'
         exits 126 "$ABATIS" run --command true -- env
         record_is planned 'r["argv"] == ["env"]'
@@ -107,7 +107,7 @@ test_secrets_are_masked() {
         succeeds "$ABATIS" run --context 'with very-secret-value' -- echo very-secret-value plainly-known
         prints 'very-secret-value plainly-known'
         exits 127 "$ABATIS" run -- ./very-secret-value
-        exits 125 "$ABATIS" run --bind 8080 -- echo very-secret-value
+        exits 125 "$ABATIS" run --net deny --bind 8080 -- echo very-secret-value
         if grep -q very-secret-value "$LOG"; then fail "in the log: $(grep -o '.\{40\}very-secret-value' "$LOG")"; fi
         grep -q plainly-known "$LOG" || fail "what everybody may know is masked too"
         # Passed by name, it is no secret any more.
