@@ -101,6 +101,16 @@ def quic():
     return got == sent
 
 
+def limited():
+    """Four clients that wait for their answers, of a hundred datagrams each."""
+    place = find("open.example", ECHO, socket.AF_INET)
+    socks = [open_socket(patience=1) for _ in range(4)]
+    try:
+        return all(ask(sock, b"%1000d" % number, place) for number in range(100) for sock in socks)
+    except (TimeoutError, ConnectionRefusedError):
+        return False
+
+
 def send(host, port):
     """Nobody answers."""
     place = find(host, int(port))

@@ -63,6 +63,32 @@ seen = json.loads(sys.argv[1])["connections"]
 assert [(c["verdict"], c["transport"], c["problem"]) for c in seen] == [("failed", "udp", "Connection refused")], seen' \
                 "$(grep '^{' <<<"$TEXT")"
 }
+# A datagram of a thousand bytes passes whole or not at all.
+datagrams_are_limited() { # KEY PASSED FLAG...
+        local key=$1 passed=$2
+        shift 2
+        as_user "$ABATIS" run --no-audit --connect open.example:7/udp -- "$LAB/bin/datagrams.py" limited || return 1
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7/udp "$@" -- "$LAB/bin/datagrams.py" limited
+        python3 -c 'import json, sys
+result = json.loads(sys.argv[1])
+seen, key, passed = result["connections"], sys.argv[2], int(sys.argv[3])
+assert sum(c["sent"] + c["received"] for c in seen) == passed, seen
+assert any(c["verdict"] == "refused" and c["problem"].startswith("limits.%s: " % key) for c in seen), seen
+assert result["exit_code"] == 1 and result["limit"] is None, result' "$(grep '^{' <<<"$TEXT")" "$key" "$passed"
+}
+sender_is_told() {
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7/udp -- python3 -c 'import os, socket, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.sendto(b"x", ("open.example", 7))
+sock.recv(10)
+time.sleep(0.3)
+print(os.getpid())' || return 1
+        python3 -c 'import json, sys
+result = json.loads(sys.argv[1])
+seen = result["connections"]
+assert [(c["verdict"], c["pid"]) for c in seen] == [("closed", int(result["stdout"]))] and "python" in seen[0]["program"], seen' \
+                "$(grep '^{' <<<"$TEXT")"
+}
 datagram_is_hinted() {
         inside_datagrams send open.example 25
         [[ $TEXT == *'--connect open.example:25/udp'* && $TEXT != *'open.example:7/udp'* ]]
@@ -97,6 +123,10 @@ test_datagrams() {
         datagram datagrams_from_a_door_go_nowhere servers_do_not_talk
         [[ -z ${PROTOTYPE:-} ]] || return 0
         datagram datagrams_are_told datagrams_are_told
+        datagram datagrams_have_their_sender sender_is_told
+        datagram datagrams_no_more_at_once_than_allowed datagrams_are_limited connections 4000 --connections 2
+        datagram datagrams_no_more_in_a_second_than_allowed datagrams_are_limited connections_per_second 2000 --connections-per-second 1
+        datagram datagrams_no_more_traffic_than_allowed datagrams_are_limited traffic 100000 --traffic 100999
         datagram datagrams_that_find_nobody_are_told nobody_is_told
         datagram datagrams_that_are_refused_are_hinted datagram_is_hinted
         for name in open.example:53/udp 93.184.216.20:50-60/udp; do

@@ -36,6 +36,38 @@ pattern_holds_too() {
         as_user "$ABATIS" run --no-audit --deny-glob "$WORK/**/*.pem" --connect 'open.example:*' -- \
                 sh -c "! cat a.pem 2>/dev/null && echo kept >b && chmod 600 b && $LAB/bin/ports.py reach open.example 25"
 }
+# And sockets of network.unix: one is met, the other is not, and the doors are there.
+sockets_are_met_too() {
+        as_user python3 -c 'import os, socket, subprocess, sys, tempfile
+with tempfile.TemporaryDirectory() as place:
+    servers = []
+    for name in "listed", "other":
+        servers.append(socket.socket(socket.AF_UNIX))
+        servers[-1].bind(os.path.join(place, name))
+        servers[-1].listen()
+    listed, other = (server.getsockname() for server in servers)
+    client = """import socket, subprocess, sys
+def is_met(place):
+    with socket.socket(socket.AF_UNIX) as sock:
+        return not sock.connect_ex(place)
+assert is_met(sys.argv[1]) and not is_met(sys.argv[2])
+sys.exit(subprocess.call(sys.argv[3:]))"""
+    for port in "25", "8123":
+        subprocess.run([sys.argv[1], "run", "--no-audit", "--unix", listed, "--connect", "open.example:*", "--",
+                        "python3", "-c", client, listed, other, sys.argv[2], "reach", "open.example", port], check=True)
+    barred = subprocess.run([sys.argv[1], "run", "--no-audit", "--unix", listed, "--connect", "open.example:*", "--",
+                             sys.argv[2], "try_one", "93.184.216.99", "25"])
+    assert barred.returncode == 1, barred
+    for server in servers:
+        server.settimeout(0.1)
+    for _ in range(2):
+        servers[0].accept()
+    try:
+        servers[1].accept()
+        sys.exit("the other one was met")
+    except TimeoutError:
+        pass' "$ABATIS" "$LAB/bin/ports.py"
+}
 mode_is_the_commands_own() { # beside the doors the broker is asked nothing
         as_user "$ABATIS" run --no-audit --connect 'open.example:*' -- sh -c 'echo x >b && chmod 4755 b; chmod 700 b && touch b && mv b c'
 }
@@ -55,5 +87,6 @@ test_ports() {
         ports ports_race_leads_nowhere race_leads_nowhere
         [[ -z ${PROTOTYPE:-} ]] || return 0
         ports ports_and_a_pattern_at_once pattern_holds_too
+        ports ports_and_single_sockets_at_once sockets_are_met_too
         ports ports_leave_modes_alone mode_is_the_commands_own
 }
