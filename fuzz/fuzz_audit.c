@@ -2,7 +2,7 @@
  *
  * Up to the first NUL the input is the head, what follows is the log.
  *
- * links: src/audit/*.c src/base/fd.c src/base/json.c src/base/json_text.c src/base/sha256*.c
+ * links: src/audit/*.c src/plan/connection.c src/base/fd.c src/base/json.c src/base/json_text.c src/base/sha256*.c
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
