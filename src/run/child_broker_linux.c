@@ -232,7 +232,7 @@ static long serve_connect(struct request *request, bool *goes_on)
 {
         const unsigned asks = request->job->plan->broker->asks;
 
-        return (asks & (BROKER_DOORS | BROKER_CONNECTS | BROKER_SOCKETS)) == BROKER_DOORS
+        return (asks & (BROKER_DOORS | BROKER_CONNECTS | BROKER_SOCKETS | BROKER_STREAMS)) == BROKER_DOORS
                        ? broker_knock(request, goes_on)
                        : broker_connect(request);
 }

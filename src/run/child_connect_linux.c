@@ -263,7 +263,8 @@ static void run_connector(void *argument)
 {
         struct connector *connector = argument;
         struct stream_request stream;
-        long r = connector->job->plan->broker->has_streams ? stream_ask(connector, &stream) : 0;
+        const bool is_relayed = connector->job->plan->broker->has_streams && connector->domain != AF_UNIX;
+        long r = is_relayed ? stream_ask(connector, &stream) : 0;
 
         if (!r)
                 r = is_nonblocking(connector) ? connect_once(connector) : connect_waiting(connector);

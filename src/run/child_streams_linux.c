@@ -81,6 +81,8 @@ static long read_wanted(const struct connector *connector, struct stream_request
 {
         const union any_address *wanted = (const void *)connector->address.bytes;
 
+        if (connector->domain != AF_INET && connector->domain != AF_INET6)
+                return -EAFNOSUPPORT;
         if (connector->address.length < (int)sizeof(wanted->family) ||
             (connector->domain == AF_INET6 && connector->address.length < V6_SIZE_MIN &&
              wanted->family != AF_UNSPEC))

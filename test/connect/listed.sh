@@ -11,11 +11,8 @@ for path in sys.argv[1:]:
     except OSError as error:
         print(error.strerror)'
 
-# The modes that take a list of sockets; a list of places needs a network namespace.
-nets() {
-        echo deny
-        [[ $MODE != user ]] || echo list
-}
+# The modes that take a list of sockets.
+nets() { printf '%s\n' deny list; }
 letters() { xargs <<<"${TEXT// /_}"; }
 
 test_listed_reach() {
@@ -83,7 +80,7 @@ test_listed_places() {
         # A new root needs mounts.
         if [[ $MODE == user ]]; then
                 inside --preset strict --unix "${view[0]}" --unix "$home/link/socket" --unix "${view[3]}" -- \
-                        python3 -c "$CLIENT" "${view[@]}"
+                        /usr/bin/python3 -c "$CLIENT" "${view[@]}"
                 [[ $(letters) == "a b b c" ]]
                 check "${name}_with_strict" $? "$TEXT"
         fi
