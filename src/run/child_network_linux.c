@@ -240,12 +240,15 @@ static void serve(void *argument)
                 long made = request.purpose == SOCKET_SEES   ? make_seeing_socket()
                             : request.purpose == SOCKET_ASKS ? child_who_start(job)
                                                              : make_socket(&request);
-                const int answer = made < 0 ? (int)made : 0, fd = (int)made;
+                const int fd = (int)made;
+                int answer = 0;
+                /* A user can have so many descriptors on their way that the kernel takes no more. The relay waits for an answer. */
+                long sent = made < 0 ? made : child_send(relay, &answer, sizeof(answer), &fd, 1);
 
-                if (made < 0)
+                if (sent < 0) {
+                        answer = (int)sent;
                         RAW(SYS_sendto, relay, &answer, sizeof(answer), MSG_NOSIGNAL, 0, 0);
-                else
-                        child_send(relay, &answer, sizeof(answer), &fd, 1);
+                }
                 if (made >= 0)
                         RAW(SYS_close, made);
         }
@@ -272,7 +275,8 @@ long child_network_open(struct child_job *job)
 void child_network_knock(const struct child_job *job, const void *bytes, long size)
 {
         const union socket_address *wanted = bytes;
-        const bool is_v6 = size >= (long)sizeof(wanted->v6) && wanted->v6.sin6_family == AF_INET6;
+        const bool is_v6 = size >= (long)offsetof(struct sockaddr_in6, sin6_scope_id) &&
+                           wanted->v6.sin6_family == AF_INET6;
         const char *from = is_v6 ? (const char *)&wanted->v6.sin6_addr : (const char *)&wanted->v4.sin_addr;
         struct knock knock;
         volatile char *all = (volatile char *)&knock;

@@ -258,7 +258,8 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_SELF:
                 emit_load(builder, 0);
-                emit_test_to(builder, BPF_JEQ, 0, ALLOW, ASK);
+                emit_test_to(builder, BPF_JEQ, 0, ALLOW,
+                             builder->options->has_broker || builder->options->asks_doors ? ASK : REFUSE);
                 return;
         case CHECK_PRIORITY_OF:
                 emit_priority(builder, 1 /* PRIO_PGRP */);
@@ -423,6 +424,9 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[SYS_truncate] = ASK;
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
+        /* The limits of init, which then has threads, and numbers beside its own. */
+        if (options->network == NETWORK_LIST)
+                verdicts[SYS_prlimit64] = CHECK_SELF;
         /* One that came as stdin is good for its peer. Landlock would judge TCP alone, and listen() without bind() not at all. */
         if (options->network == NETWORK_DENY)
                 verdicts[SYS_bind] = verdicts[SYS_listen] = REFUSE;
