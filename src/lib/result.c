@@ -126,7 +126,7 @@ static void add_connection(struct writer *writer, const struct relay_event *even
 
         connection_describe(event, &connection);
         text_add(&writer->text, "{\"time\":");
-        text_addf(&writer->text, "%.6f", connection.time);
+        text_addf(&writer->text, "%lld.%06u", (long long)event->seconds, event->microseconds);
         add_string(writer, "verdict", connection.verdict);
         add_string(writer, "direction", connection.direction);
         add_string(writer, "transport", *connection.transport ? connection.transport : NULL);

@@ -39,7 +39,10 @@ void relay_tell_of(struct relay *relay, struct relay_event *event, struct who *w
 
 void relay_send(struct relay *relay, const struct relay_event *event)
 {
-        if (send(relay->host.fd, event, sizeof(*event), (relay->is_heard ? 0 : MSG_DONTWAIT) | MSG_NOSIGNAL) <
+        struct relay_event told = *event;
+
+        told.unheard = relay->unheard;
+        if (send(relay->host.fd, &told, sizeof(told), (relay->is_heard ? 0 : MSG_DONTWAIT) | MSG_NOSIGNAL) <
             0) {
                 relay->is_heard = false;
                 relay->unheard++;

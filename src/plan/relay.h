@@ -135,6 +135,7 @@ struct relay_event {
         bool has_address;
         struct address address;  /* that was connected to, or asked for */
         uint64_t sent, received; /* bytes, from inside and to it */
+        uint64_t unheard;        /* how many events before it could not be told */
         char name[HOST_NAME_SIZE];
         char rule[RELAY_TEXT_SIZE];    /* the entry that allows it, as far as it fits; or "" */
         char problem[RELAY_TEXT_SIZE]; /* in words, or "" */

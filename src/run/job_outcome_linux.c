@@ -166,6 +166,11 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         if (out)
                 describe_end(job, out);
+        job_hear_network(job, true);
+        if (out && job->network) {
+                out->connections = job->network->seen;
+                job->network->seen = (struct connections){ 0 };
+        }
         if (job->child.has_failed && !job->has_timed_out && !job->is_cancelled)
                 return report_failure(job, err);
         if (job->meter.error) {
@@ -179,10 +184,5 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 return error_memory(err);
         for (int i = 0; i < 2 && out; i++)
                 take_output(&job->streams[i], out, i);
-        job_hear_network(job, true);
-        if (out && job->network) {
-                out->connections = job->network->seen;
-                job->network->seen = (struct connections){ 0 };
-        }
         return 0;
 }

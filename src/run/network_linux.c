@@ -26,7 +26,7 @@
 enum {
         PATIENCE_MS = 5000,
         LAST_WORDS_MS = 1000,
-        SEEN_MAX = 4096,
+        AT_ONCE = 64,       /* events; then others have their turn */
         STREAMS_MAX = 4096, /* where the policy does not say */
         MEMORY_EXEC = 0x10  /* MFD_EXEC, Linux 6.3 */
 };
@@ -158,11 +158,15 @@ static int open_parts(const abatis_policy *policy, bool is_own, bool has_knocks,
 {
         int events[2] = { -1, -1 }, inside[2] = { -1, -1 }, knocks[2] = { -1, -1 };
         OWN_FD int image = make_image(err);
-        OWN_FD int rules = lift(cage_open_rules());
+        OWN_FD int rules = -1;
+        int rules_problem = cage_open_rules(&rules);
         OWN_FD int settings = image < 0 ? -1 : make_settings(policy, rules >= 0, is_own, has_knocks, err);
         OWN_FD int null = settings < 0 ? -1 : lift(open("/dev/null", O_RDWR | O_CLOEXEC));
         int r = image < 0 ? image : settings < 0 ? settings : 0;
 
+        rules = lift(rules);
+        if (!r && rules_problem < 0)
+                r = error_os(err, -rules_problem, "cannot make the relay's rules");
         if (!r && null < 0)
                 r = error_os(err, errno, "cannot open /dev/null");
         if (!r)
@@ -238,25 +242,29 @@ int network_await(struct network *network, abatis_error *err)
         return 0;
 }
 
-static struct relay_event *find_stream(struct connections *seen, uint64_t stream)
+/* Where the stream is, or where it would be: there is always room. */
+static uint16_t *find_place(struct network *network, uint64_t stream)
 {
-        for (size_t i = seen->count; i-- && stream;)
-                if (seen->items[i].stream == stream)
-                        return &seen->items[i];
-        return NULL;
+        size_t at = stream % NETWORK_PLACES;
+
+        while (network->places[at] && network->seen.items[network->places[at] - 1].stream != stream)
+                at = (at + 1) % NETWORK_PLACES;
+        return &network->places[at];
 }
 
 /* One that was opened and then closed is one. */
-static void keep(struct connections *seen, const struct relay_event *event)
+static void keep(struct network *network, const struct relay_event *event)
 {
-        struct relay_event *known = find_stream(seen, event->stream), *items;
+        struct connections *seen = &network->seen;
+        uint16_t *place = event->stream ? find_place(network, event->stream) : NULL;
+        struct relay_event *items;
 
-        if (known) {
-                *known = *event;
+        if (place && *place) {
+                seen->items[*place - 1] = *event;
                 return;
         }
         /* There is always room for the end. */
-        items = seen->count < SEEN_MAX + (size_t)(event->kind == RELAY_ENDED)
+        items = seen->count < NETWORK_SEEN_MAX + (size_t)(event->kind == RELAY_ENDED)
                         ? realloc(seen->items, (seen->count + 1) * sizeof(*items))
                         : NULL;
         if (!items) {
@@ -265,6 +273,8 @@ static void keep(struct connections *seen, const struct relay_event *event)
         }
         seen->items = items;
         items[seen->count++] = *event;
+        if (place)
+                *place = (uint16_t)seen->count;
 }
 
 /* Whoever has taken over the relay by what it reads must not get further by what it tells: not in what is made of it, the log's
@@ -279,6 +289,8 @@ static void tame(struct relay_event *event)
         if (event->seconds < 0 || event->seconds > last_second)
                 event->seconds = 0;
         event->microseconds %= 1000000;
+        if (event->kind != RELAY_OPENED && event->kind != RELAY_CLOSED && event->kind != RELAY_REFUSED)
+                event->kind = RELAY_BROKEN;
         event->sent = event->sent > INT64_MAX ? INT64_MAX : event->sent;
         event->received = event->received > INT64_MAX ? INT64_MAX : event->received;
 }
@@ -291,8 +303,15 @@ static bool take_event(struct network *network, const struct network_listener *l
 
         if (got != sizeof(event))
                 return got < 0 && (errno == EAGAIN || errno == EINTR);
+        /* Nobody has waited for its start, if the job has failed before. */
+        if (event.kind == RELAY_READY || event.kind == RELAY_FAILED)
+                return true;
         tame(&event);
-        keep(&network->seen, &event);
+        if (event.unheard > network->unheard) {
+                network->seen.omitted += event.unheard - network->unheard;
+                network->unheard = event.unheard;
+        }
+        keep(network, &event);
         if (listener->hear)
                 listener->hear(listener->user, &event);
         return true;
@@ -301,8 +320,12 @@ static bool take_event(struct network *network, const struct network_listener *l
 static bool is_readable(const struct network *network, int patience)
 {
         struct pollfd wait = { network->events, POLLIN, 0 };
+        int r;
 
-        return poll(&wait, 1, patience) > 0;
+        do
+                r = poll(&wait, 1, patience);
+        while (r < 0 && errno == EINTR);
+        return r > 0;
 }
 
 /* It was killed, or has fallen: from here on whoever connects is refused. */
@@ -316,7 +339,7 @@ static void tell_end(struct network *network, const struct network_listener *lis
         event.microseconds = (uint32_t)(now.tv_nsec / 1000);
         snprintf(event.problem, sizeof(event.problem),
                  "the relay has ended before the command: there is no network any more");
-        keep(&network->seen, &event);
+        keep(network, &event);
         if (listener->hear)
                 listener->hear(listener->user, &event);
         network->is_deaf = true;
@@ -324,23 +347,34 @@ static void tell_end(struct network *network, const struct network_listener *lis
 
 void network_hear(struct network *network, const struct network_listener *listener)
 {
-        while (is_readable(network, 0))
+        for (int i = 0; i < AT_ONCE && is_readable(network, 0); i++)
                 if (!take_event(network, listener)) {
                         tell_end(network, listener);
                         return;
                 }
 }
 
+static int64_t now_ms(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 void network_conclude(struct network *network, const struct network_listener *listener)
 {
+        const int64_t end = now_ms() + LAST_WORDS_MS;
+
         if (network->is_deaf)
                 return;
         if (send(network->events, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
                 network_hear(network, listener);
                 return;
         }
-        while (is_readable(network, LAST_WORDS_MS) && take_event(network, listener))
-                ;
+        for (int64_t left = LAST_WORDS_MS; left > 0; left = end - now_ms())
+                if (!is_readable(network, (int)left) || !take_event(network, listener))
+                        break;
         network->is_deaf = true;
 }
 

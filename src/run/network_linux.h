@@ -5,6 +5,8 @@
 #include "plan/relay.h"
 #include "policy/policy.h"
 
+enum { NETWORK_SEEN_MAX = 4096, NETWORK_PLACES = 4 * NETWORK_SEEN_MAX };
+
 struct network {
         int events;  /* socket: struct relay_event */
         int inside;  /* init's end of the socket to the relay, or -1 when it has it */
@@ -12,7 +14,9 @@ struct network {
         int pidfd;   /* of the relay */
         char *stack; /* owned: of init's thread */
         struct connections seen;
-        bool is_deaf; /* nothing more will be told */
+        uint16_t places[NETWORK_PLACES]; /* of streams in `seen`, by their number: the index and 1 */
+        uint64_t unheard;                /* events that the relay could not tell */
+        bool is_deaf;                    /* nothing more will be told */
 };
 
 /* Who is told of each event as it comes. */
