@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -78,7 +79,6 @@ static const unsigned short allowed[] = {
         SYS_restart_syscall,
         SYS_rt_sigprocmask,
         SYS_rt_sigreturn,
-        SYS_tgkill,
 #ifdef __x86_64__
         SYS_epoll_wait,
         SYS_open,
@@ -94,7 +94,7 @@ enum {
         NUMBERS = 512, /* all that are above are refused */
 };
 
-enum verdict { REFUSED, ALLOWED, CHECK_SOCKET, CHECK_MEMORY };
+enum verdict { REFUSED, ALLOWED, CHECK_SOCKET, CHECK_MEMORY, CHECK_FCNTL, CHECK_IOCTL };
 
 /* The calls from this number on, up to the next range. */
 struct range {
@@ -133,8 +133,27 @@ static void emit_verdict(struct relay_cage *cage, enum verdict verdict)
                 break;
         case CHECK_SOCKET:
                 emit_argument(cage, 0);
-                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
-                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 4);
+                emit_argument(cage, 1);
+                emit(cage, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 1, 0);
+                emit_return(cage, false);
+                emit_return(cage, true);
+                break;
+        case CHECK_FCNTL: /* nobody is sent a signal */
+                emit_argument(cage, 1);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, F_SETFD, 4, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, F_GETFL, 3, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 2, 0);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, F_SETPIPE_SZ, 1, 0);
+                emit_return(cage, false);
+                emit_return(cage, true);
+                break;
+        case CHECK_IOCTL:
+                emit_argument(cage, 1);
+                emit(cage, BPF_JMP | BPF_JEQ | BPF_K, SIOCATMARK, 1, 0);
                 emit_return(cage, false);
                 emit_return(cage, true);
                 break;
@@ -178,6 +197,8 @@ void cage_build(struct relay_cage *out)
         for (size_t i = 0; i < ALLOWED_COUNT; i++)
                 verdicts[allowed[i]] = ALLOWED;
         verdicts[SYS_socket] = CHECK_SOCKET;
+        verdicts[SYS_fcntl] = CHECK_FCNTL;
+        verdicts[SYS_ioctl] = CHECK_IOCTL;
         verdicts[SYS_mmap] = verdicts[SYS_mprotect] = CHECK_MEMORY;
         for (unsigned number = 0; number <= NUMBERS; number++)
                 if (!number || verdicts[number] != verdicts[number - 1])
@@ -215,7 +236,7 @@ static int add_file(int rules, const char *path)
         return add_rule(rules, real);
 }
 
-int cage_open_rules(void)
+int cage_open_rules(int *out)
 {
         int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
         struct ll_ruleset ruleset = { .handled_fs = ll_handled_fs(abi),
@@ -223,8 +244,12 @@ int cage_open_rules(void)
         OWN_FD int fd =
                 abi < 1 ? -1 : (int)syscall(SYS_landlock_create_ruleset, &ruleset, ll_ruleset_size(abi), 0);
 
+        *out = -1;
+        if (abi < 1)
+                return 0;
         if (fd < 0 || add_rule(fd, "/dev/null") < 0 || add_file(fd, "/etc/hosts") < 0 ||
             add_file(fd, "/etc/resolv.conf") < 0)
-                return -1;
-        return take_fd(&fd);
+                return -errno;
+        *out = take_fd(&fd);
+        return 0;
 }

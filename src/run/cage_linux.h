@@ -6,7 +6,7 @@
 
 /* The system calls that it needs with either C library; all others fail with EPERM, and no memory can become code. */
 void cage_build(struct relay_cage *out);
-/* A ruleset that lets it read the host's names and name servers and nothing else, or -1 where there is no Landlock. */
-int cage_open_rules(void);
+/* A ruleset that lets it read the host's names and name servers and nothing else; -1 where there is no Landlock. 0 or a negative errno. */
+int cage_open_rules(int *out);
 
 #endif
