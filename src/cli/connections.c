@@ -24,6 +24,15 @@ static void write_target(const abatis_connection *connection, char out[TARGET_SI
                 snprintf(out, TARGET_SIZE, "%s", host);
 }
 
+/* One line of plain characters: the command chooses names and paths, and must not write lines of ours. */
+static void print_line(char *line)
+{
+        for (char *at = line; *at; at++)
+                if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
+                        *at = '?';
+        fprintf(stderr, "%s\n", line);
+}
+
 /* A command that tries again and again is told once. */
 static bool is_new(struct connection_log *log, const char *line)
 {
@@ -52,9 +61,8 @@ static void hint(struct connection_log *log, const abatis_connection *connection
         else
                 snprintf(line, sizeof(line), "abatis: refused %s; to allow it: --connect %s%s", target,
                          target, connection->port ? "" : ":PORT");
-        make_printable(line);
         if (is_new(log, line))
-                fprintf(stderr, "%s\n", line);
+                print_line(line);
 }
 
 static void print(const abatis_connection *connection, const char *target)
@@ -74,8 +82,7 @@ static void print(const abatis_connection *connection, const char *target)
                                    connection->program, connection->pid);
         if (*connection->problem && (size_t)length < sizeof(line))
                 snprintf(line + length, sizeof(line) - (size_t)length, ": %s", connection->problem);
-        make_printable(line);
-        fprintf(stderr, "%s\n", line);
+        print_line(line);
 }
 
 void connections_hear(void *user, const abatis_connection *connection)
@@ -84,7 +91,10 @@ void connections_hear(void *user, const abatis_connection *connection)
         char target[TARGET_SIZE];
 
         if (!strcmp(connection->verdict, "ended")) {
-                fprintf(stderr, "abatis: %s\n", connection->problem);
+                char line[sizeof(connection->problem) + 16];
+
+                snprintf(line, sizeof(line), "abatis: %s", connection->problem);
+                print_line(line);
                 return;
         }
         write_target(connection, target);

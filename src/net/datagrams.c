@@ -477,12 +477,12 @@ static void begin(struct relay *relay, int door, const struct way *way, size_t l
         flow = add(relay, door, way, rule);
         if (!flow)
                 return;
-        if (datagrams->count > FLOWS_MAX)
-                close_oldest(datagrams, flow);
         if (!limits_begin(relay, problem)) {
                 end(flow, RELAY_REFUSED, problem);
                 return;
         }
+        if (datagrams->count > FLOWS_MAX)
+                close_oldest(datagrams, flow);
         keep(flow, datagrams->bytes, length);
         find_addresses(flow);
 }

@@ -19,6 +19,7 @@ struct request {
         size_t filled, checked; /* of these bytes; what is checked may pass */
         struct body body;
         bool is_in_body, is_good, is_at_end;
+        bool has_skipped;    /* an empty line before the next head */
         const char *problem; /* static */
 };
 
@@ -84,16 +85,25 @@ static void skip_empty_line(struct request *request)
 {
         const char *next = request->bytes + request->checked;
 
-        if (!request->is_in_body && request->filled - request->checked >= 2 && next[0] == '\r' &&
-            next[1] == '\n')
+        if (!request->is_in_body && !request->has_skipped && request->filled - request->checked >= 2 &&
+            next[0] == '\r' && next[1] == '\n') {
                 request->checked += 2;
+                request->has_skipped = true;
+        }
+}
+
+/* Half of an empty line. */
+static bool needs_more(const struct request *request)
+{
+        return !request->is_in_body && !request->has_skipped && request->filled - request->checked == 1 &&
+               request->bytes[request->checked] == '\r';
 }
 
 static int check(struct request *request)
 {
         while (request->checked < request->filled) {
                 skip_empty_line(request);
-                if (request->checked == request->filled)
+                if (request->checked == request->filled || needs_more(request))
                         break;
 
                 const char *next = request->bytes + request->checked;
@@ -116,6 +126,7 @@ static int check(struct request *request)
                 if (head.kind == HEAD_NEEDS_MORE)
                         return 0;
                 request->is_good = true;
+                request->has_skipped = false;
                 request->checked += disarm(request, &head);
                 body_init(&request->body, &head);
                 request->is_in_body = request->body.state != BODY_DONE;

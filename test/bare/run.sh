@@ -518,15 +518,15 @@ def write(n): open("f%d" % n, "wb").write(bytes(4 << 20)); time.sleep(0.1)
                 "${daemons}daemons(9, write); time.sleep(20)" "${daemons}daemons(2, write); time.sleep(0.5)"
 }
 
-# A list of hosts is refused; whoever runs without it all the same has no network.
+# Datagrams are refused; whoever runs without them all the same can send none.
 test_list() {
-        local name=a_list_that_is_left_out_leaves_no_network$AS make='import socket; socket.socket(); print("made")'
-        refused_by_name "a_list_of_hosts_is_refused_by_name$AS" network.mode --connect example.org:443
+        local name=datagrams_that_are_left_out_are_not_sent$AS make='import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM); print("made")'
+        refused_by_name "datagrams_are_refused_by_name$AS" network.connect --connect example.org:443/udp
         wants "$name" || return
         fresh
         if ! bare "$T/bin/abatis" run --no-audit --net allow -- python3 -c "$make"; then
                 not_ok "$name" "the control failed: ${TEXT:0:200}"
-        elif bare "$T/bin/abatis" run --no-audit --best-effort --connect example.org:443 -- python3 -c "$make" || [[ $TEXT == *made* ]]; then
+        elif bare "$T/bin/abatis" run --no-audit --best-effort --connect example.org:443/udp -- python3 -c "$make" || [[ $TEXT == *made* ]]; then
                 not_ok "$name" "${TEXT:0:200}"
         else
                 ok "$name"
