@@ -46,9 +46,9 @@ wait_for_one() {
         running=$((running - 1))
 }
 
-# Most suites wait half of the time, so two run at once; what they print comes when they are through. Those that look at the terminals of
+# Most suites wait half of the time, so two run at once; what they print comes when they are through. Those that look at the terminals or /tmp of
 # the machine, or at how much of a processor a command has got, run alone afterwards.
-alone=" cli tree "
+alone=" bare cli tree "
 running=0
 for suite in $suites; do
         [[ $alone != *" $suite "* ]] || continue
