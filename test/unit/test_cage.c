@@ -36,7 +36,9 @@ static int try_in_child(int (*call)(void), bool is_caged)
                      (rules >= 0 && syscall(446, rules, 0) < 0) || prctl(PR_SET_SECCOMP, 2, &program) < 0))
                         _exit(255);
                 errno = 0;
-                _exit(call() < 0 ? errno : 0);
+                /* Before _exit() a sanitizer would look after its stack, which the cage does not let it. */
+                for (;;)
+                        syscall(SYS_exit_group, call() < 0 ? errno : 0);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFEXITED(status));
