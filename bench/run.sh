@@ -91,7 +91,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -static -pthread -o "$dir/bin/notified" "$here/notified.c"
         $CC $common -static -o "$dir/bin/enter" "$here/../test/tree/enter.c"
         $CC $common -I"$here/../src" -I"$here/../include" -o "$dir/bin/filter" "$here/filter.c" \
-                "$here/../src/run/filter_linux.c" "$here/../src/base/error.c" "$here/../src/base/text.c" \
+                "$here/../src/run/filter_linux.c" "$here/../src/run/filter_sockets_linux.c" "$here/../src/base/error.c" "$here/../src/base/text.c" \
                 "$here/../src/base/character.c"
         for program in launch overhead memory audit mechanisms net; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \

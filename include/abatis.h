@@ -187,7 +187,7 @@ enum {
 
 /* With network.mode list: something that a command has connected to, or wanted to. */
 typedef struct abatis_connection {
-        size_t size; /* sizeof(abatis_connection) of whoever wrote it */
+        size_t size; /* how much of what follows is filled in; of one that is asked for: sizeof(abatis_connection), set before */
         char verdict
                 [8]; /* "opened", "closed", "refused" or "failed": allowed, and nobody there; "ended" of no connection:
                               the process that makes them is gone, and with it the sandbox's network */
@@ -206,6 +206,8 @@ typedef struct abatis_connection {
                                     that of who has come, and whose rule is the port */
         int pid;     /* of the process in the sandbox, as that counts them; 0: not found in time */
         char program[192]; /* the file that it runs, as far as it fits; or "" */
+        uint64_t
+                count; /* how many it stands for: the same that is refused again and again is told together */
 } abatis_connection;
 
 typedef struct abatis_job_options {
@@ -297,7 +299,8 @@ ABATIS_API const char *abatis_result_stderr(const abatis_result *result, size_t 
 /* How many bytes there were, kept or not. */
 ABATIS_API uint64_t abatis_result_stdout_bytes(const abatis_result *result);
 ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
-/* The last verdict on each connection, in the order in which they began; 4096 are kept. 0 when there is no such one. */
+/* The last verdict on each connection, in the order in which they began; 4096 are kept, and 2048 that were refused. 0 when there is no such one. out->size says
+ * how much there is room for. */
 ABATIS_API int abatis_result_connection(const abatis_result *result, size_t index, abatis_connection *out);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);

@@ -162,6 +162,7 @@ static void add_member(struct text *text, const char *before, const json_t *obje
 static void add_connection(struct text *text, const json_t *connection)
 {
         const json_t *port = json_object_get(connection, "port");
+        const json_t *count = json_object_get(connection, "count");
         const bool has_name = json_object_get(connection, "name");
 
         text_addf(text, "%-10s", "network");
@@ -174,6 +175,8 @@ static void add_connection(struct text *text, const json_t *connection)
         text_addf(text, ", %lld bytes out, %lld in",
                   (long long)json_integer_value(json_object_get(connection, "sent")),
                   (long long)json_integer_value(json_object_get(connection, "received")));
+        if (json_integer_value(count) > 1)
+                text_addf(text, ", %lld times", (long long)json_integer_value(count));
         add_member(text, ", by ", connection, "program");
         add_member(text, ": ", connection, "problem");
         text_add(text, "\n");

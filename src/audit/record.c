@@ -15,6 +15,7 @@ enum {
         WORDS_MAX = 1024,
         NAME_MAX_BYTES = 256,
         CONNECTIONS_MAX = 256,
+        CONNECTION_BYTES_MAX = 4096,        /* about */
         CONNECTIONS_BYTES_MAX = 128 * 1024, /* with some room for the last: the line has twice as many */
 };
 
@@ -193,23 +194,55 @@ static void add_connection(struct builder *builder, const struct relay_event *ev
         if (connection.pid)
                 add_count(builder->out, "pid", (uint64_t)connection.pid);
         add_words(builder, "program", connection.program);
+        if (connection.count > 1)
+                add_count(builder->out, "count", connection.count);
         text_add(builder->out, "}");
+}
+
+/* How much of the line one kind may have, those that were refused or the others, so that neither hides the other. */
+struct share {
+        size_t count, bytes;
+};
+
+static void make_shares(const struct connections *connections, struct share shares[2])
+{
+        size_t counts[2] = { 0, 0 };
+
+        for (size_t i = 0; i < connections->count; i++)
+                counts[connections->items[i].kind == RELAY_REFUSED]++;
+        for (int i = 0; i < 2; i++) {
+                const size_t others = counts[!i] < CONNECTIONS_MAX / 2 ? counts[!i] : CONNECTIONS_MAX / 2;
+
+                shares[i].count = CONNECTIONS_MAX - others;
+                shares[i].bytes =
+                        CONNECTIONS_BYTES_MAX - (others < CONNECTIONS_BYTES_MAX / 2 / CONNECTION_BYTES_MAX
+                                                         ? others * CONNECTION_BYTES_MAX
+                                                         : CONNECTIONS_BYTES_MAX / 2);
+        }
 }
 
 static void add_connections(struct builder *builder, const struct connections *connections)
 {
-        const size_t start = builder->out->length;
+        struct share shares[2];
         size_t said = 0;
 
         if (!connections || (!connections->count && !connections->omitted))
                 return;
         add_key(builder->out, "connections");
         text_add(builder->out, "[");
-        for (; said < connections->count && said < CONNECTIONS_MAX &&
-               builder->out->length - start < CONNECTIONS_BYTES_MAX;
-             said++) {
-                text_add(builder->out, said ? "," : "");
-                add_connection(builder, &connections->items[said]);
+        make_shares(connections, shares);
+        for (size_t i = 0; i < connections->count; i++) {
+                struct share *share = &shares[connections->items[i].kind == RELAY_REFUSED];
+                const size_t start = builder->out->length;
+                size_t length;
+
+                if (!share->count || !share->bytes)
+                        continue;
+                text_add(builder->out, said++ ? "," : "");
+                add_connection(builder, &connections->items[i]);
+                length = builder->out->length - start;
+                share->count--;
+                share->bytes -= length < share->bytes ? length : share->bytes;
         }
         text_add(builder->out, "]");
         if (connections->count - said + connections->omitted)

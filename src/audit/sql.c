@@ -16,7 +16,8 @@ static const char tables[] =
         "  program TEXT, command TEXT, argv TEXT, cwd TEXT, context TEXT, policy TEXT, backend TEXT, limit_hit TEXT,\n"
         "  stdout_bytes INTEGER, stderr_bytes INTEGER, error TEXT);\n"
         "CREATE TABLE connections(id TEXT, time TEXT, verdict TEXT, direction TEXT, transport TEXT, name TEXT,\n"
-        "  address TEXT, port INTEGER, sent INTEGER, received INTEGER, pid INTEGER, program TEXT, rule TEXT, problem TEXT);\n"
+        "  address TEXT, port INTEGER, sent INTEGER, received INTEGER, pid INTEGER, program TEXT, rule TEXT, problem TEXT,\n"
+        "  count INTEGER);\n"
         "CREATE TABLE events(seq INTEGER, time TEXT, event TEXT, id TEXT, record TEXT);\n";
 
 /* In digits: whatever the text holds, no shell of SQLite takes it for anything but a text. */
@@ -57,6 +58,7 @@ static void add_connection(struct text *text, const char *id, const json_t *conn
                 "time", "verdict", "direction", "transport", "name", "address"
         };
         static const char *const after[] = { "program", "rule", "problem" };
+        const json_t *count = json_object_get(connection, "count");
 
         text_add(text, "INSERT INTO connections VALUES(");
         add_text(text, id, strlen(id));
@@ -69,6 +71,7 @@ static void add_connection(struct text *text, const char *id, const json_t *conn
         }
         for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++)
                 add_value(text, json_string_value(json_object_get(connection, after[i])));
+        add_integer(text, true, count ? json_integer_value(count) : 1);
         text_add(text, ");\n");
 }
 

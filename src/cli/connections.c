@@ -77,6 +77,9 @@ static void print(const abatis_connection *connection, const char *target)
                 length += snprintf(line + length, sizeof(line) - (size_t)length, ", %llu bytes out, %llu in",
                                    (unsigned long long)connection->sent,
                                    (unsigned long long)connection->received);
+        if (connection->count > 1 && (size_t)length < sizeof(line))
+                length += snprintf(line + length, sizeof(line) - (size_t)length, ", %llu times",
+                                   (unsigned long long)connection->count);
         if (connection->pid && (size_t)length < sizeof(line))
                 length += snprintf(line + length, sizeof(line) - (size_t)length, ", by %s (%d)",
                                    connection->program, connection->pid);

@@ -139,6 +139,7 @@ static void add_connection(struct writer *writer, const struct relay_event *even
         add_string(writer, "problem", *connection.problem ? connection.problem : NULL);
         add_number(writer, "pid", connection.pid, (uint64_t)connection.pid);
         add_string(writer, "program", *connection.program ? connection.program : NULL);
+        add_number(writer, "count", true, connection.count);
         text_add(&writer->text, "}");
         flush(writer);
 }

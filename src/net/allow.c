@@ -249,8 +249,8 @@ size_t allow_ports(const struct allow *allow, const char *name, enum transport t
 
 /* ---- addresses ------------------------------------------------------------------------------------------ */
 
-const char *allow_address(const struct allow *allow, const struct address *address, enum transport transport,
-                          uint16_t port)
+static const char *find_addresses(const struct allow *allow, const struct address *address,
+                                  enum transport transport, uint16_t port, unsigned least_prefix)
 {
         const struct wanted wanted = { true, transport, port };
         const struct address inner = address_unmapped(address);
@@ -259,11 +259,24 @@ const char *allow_address(const struct allow *allow, const struct address *addre
         for (size_t i = find_first(allow, PLACE_ADDRESSES, ""); i < allow->count; i++) {
                 const struct rule *rule = &allow->rules[i];
 
-                if (has_port(rule, &wanted) && address_is_in(&inner, &rule->base, rule->prefix) &&
+                if (rule->prefix >= least_prefix && has_port(rule, &wanted) &&
+                    address_is_in(&inner, &rule->base, rule->prefix) &&
                     (range == RANGE_PUBLIC || range == rule->range))
                         return rule->text;
         }
         return NULL;
+}
+
+const char *allow_address(const struct allow *allow, const struct address *address, enum transport transport,
+                          uint16_t port)
+{
+        return find_addresses(allow, address, transport, port, 0);
+}
+
+const char *allow_own_address(const struct allow *allow, const struct address *address,
+                              enum transport transport, uint16_t port)
+{
+        return find_addresses(allow, address, transport, port, 1);
 }
 
 bool allow_answer(const struct allow *allow, const struct address *address, enum transport transport,

@@ -6,7 +6,8 @@
  * How a relay asks:
  * - a DNS question: allow_name(), and allow_ports() for what to listen on;
  * - a connection by name: allow_name_port(), then allow_answer() for each address that the real resolver gives;
- * - a connection to an address that no name was asked for: allow_address(). */
+ * - a connection to an address that no name was asked for: allow_address();
+ * - before either is made: allow_own_address(), if the address is the host's own. */
 #ifndef NET_ALLOW_H
 #define NET_ALLOW_H
 
@@ -50,5 +51,8 @@ const char *allow_address(const struct allow *allow, const struct address *addre
  * whoever answers for a name cannot lead into the machine or the network round it. */
 bool allow_answer(const struct allow *allow, const struct address *address, enum transport transport,
                   uint16_t port);
+/* May this address be connected to though it is one of the host's own? Whoever writes 0.0.0.0/0 or ::/0 does not mean it. */
+const char *allow_own_address(const struct allow *allow, const struct address *address,
+                              enum transport transport, uint16_t port);
 
 #endif

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,8 @@
 #include "net/relay.h"
 
 enum {
-        ACCEPTS_AT_ONCE = 32,
         QUESTIONS_AT_ONCE = 32,
-        CALLERS_MAX = 1024, /* who is half known; beyond that the first of them goes */
+        CALLERS_MAX = 1024, /* who is half known, of each half */
         PATIENCE_MS = 3000, /* until the other half comes */
         BACKLOG = 512,
         DNS_PORT = 53,
@@ -30,27 +30,45 @@ struct caller {
         struct link link;
         struct timer patience;
         struct peer from;
-        struct peer to; /* if it was told */
-        int fd;         /* owned; -1 if it was told and has not come */
+        struct peer to;  /* if it was told, as */
+        struct who *who; /* whose it is: owned; or NULL */
+        int fd;          /* owned; -1 if it was told and has not come */
+};
+
+struct half {
+        struct link callers; /* the first came first */
+        size_t count;
 };
 
 /* Of one relay, which lasts as long as its process. */
 static struct relay *relay;
 static struct watch broker, doors[2]; /* IPv4, IPv6 */
 static uint16_t ports[2];
-static struct link callers;
-static size_t caller_count;
+/* Who has come unannounced may be anybody on the machine: the first of those goes for the next, and nobody who was told of does. Of these,
+ * too, the first goes: many connect and close before they have come. */
+static struct half told, come;
 
 /* ---- who is half known ----------------------------------------------------------------------------------- */
 
-static void forget(struct caller *caller)
+/* Its descriptor, if it has one, is whose this is. */
+static int release(struct caller *caller)
 {
+        int fd = caller->fd;
+
         loop_stop_timer(&relay->loop, &caller->patience);
         list_remove(&caller->link);
-        caller_count--;
-        if (caller->fd >= 0)
-                close(caller->fd);
+        (fd < 0 ? &told : &come)->count--;
+        who_drop(caller->who);
         free(caller);
+        return fd;
+}
+
+static void forget(struct caller *caller)
+{
+        int fd = release(caller);
+
+        if (fd >= 0)
+                close(fd);
 }
 
 static void lose_patience(struct timer *timer)
@@ -63,10 +81,10 @@ static bool is_same(const struct peer *first, const struct peer *second)
         return first->port == second->port && address_equals(&first->address, &second->address);
 }
 
-/* The one from there, of whichever half; or NULL. */
-static struct caller *find(const struct peer *from)
+/* The one from there, or NULL. */
+static struct caller *find(const struct half *half, const struct peer *from)
 {
-        for (struct link *link = callers.next; link != &callers; link = link->next) {
+        for (struct link *link = half->callers.next; link != &half->callers; link = link->next) {
                 struct caller *caller = (struct caller *)(void *)link;
 
                 if (is_same(&caller->from, from))
@@ -75,71 +93,63 @@ static struct caller *find(const struct peer *from)
         return NULL;
 }
 
-/* Takes the descriptor. */
-static void add(const struct peer *from, const struct peer *to, int fd)
+/* Takes the descriptor, and who it is. */
+static void add(struct half *half, const struct caller *as)
 {
-        struct caller *caller = calloc(1, sizeof(*caller));
+        struct caller *caller = malloc(sizeof(*caller));
 
         if (!caller) {
-                if (fd >= 0)
-                        close(fd);
+                if (as->fd >= 0)
+                        close(as->fd);
+                who_drop(as->who);
                 return;
         }
-        if (caller_count == CALLERS_MAX)
-                forget((struct caller *)(void *)callers.next);
-        *caller = (struct caller){ .patience = { .fire = lose_patience }, .from = *from, .fd = fd };
-        if (to)
-                caller->to = *to;
-        list_append(&callers, &caller->link);
-        caller_count++;
+        if (half->count == CALLERS_MAX)
+                forget((struct caller *)(void *)half->callers.next);
+        *caller = *as;
+        caller->patience.fire = lose_patience;
+        list_append(&half->callers, &caller->link);
+        half->count++;
         if (loop_set_timer(&relay->loop, &caller->patience, PATIENCE_MS) < 0)
                 forget(caller);
 }
 
-/* Takes the descriptor. */
-static void begin(int fd, const struct peer *to)
+/* Takes the descriptor, and who it is. */
+static void begin(int fd, const struct peer *from, const struct peer *to, struct who *who)
 {
         if (to->port == DNS_PORT)
-                questions_begin(relay, fd);
+                questions_begin(relay, fd, who);
         else
-                streams_begin(relay, fd, to);
+                streams_begin(relay, fd, from, to, who);
 }
 
 /* ---- at the doors ---------------------------------------------------------------------------------------- */
 
-static void come_in(int fd)
+static void come_in(int fd, const struct peer *from)
 {
-        struct peer from;
-        struct caller *told;
+        struct caller *earlier = find(&come, from), *caller;
 
-        if (peer_read(fd, true, &from) < 0) {
-                close(fd);
-                return;
-        }
-        told = find(&from);
         /* One that came before from the same port has gone since. */
-        if (told && told->fd >= 0) {
-                forget(told);
-                told = NULL;
-        }
-        if (!told) {
-                add(&from, NULL, fd);
+        if (earlier)
+                forget(earlier);
+        caller = find(&told, from);
+        if (!caller) {
+                add(&come, &(struct caller){ .from = *from, .fd = fd });
                 return;
         }
-        begin(fd, &told->to);
-        forget(told);
+        begin(fd, from, &caller->to, caller->who);
+        caller->who = NULL;
+        forget(caller);
 }
 
-static void accept_callers(struct watch *watch, uint32_t events)
+static void accept_caller(struct watch *watch, uint32_t events)
 {
-        (void)events;
-        for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-                int fd = inside_accept(relay, watch->fd);
+        struct peer from;
+        int fd = inside_accept(relay, watch->fd, &from);
 
-                if (fd < 0)
-                        return;
-                come_in(fd);
-        }
+        (void)events;
+        if (fd >= 0)
+                come_in(fd, &from);
 }
 
 /* Where a kernel has none of this family there is no door. */
@@ -161,8 +171,9 @@ static int open_door(bool is_v6)
                 own.v6.sin6_addr = in6addr_loopback;
         else
                 own.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        /* Those that are accepted have it, too: an urgent byte must not hide what the relay has to see. */
-        if (setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes)) < 0 || bind(fd, &own.any, size) < 0 ||
+        /* Those that are accepted have it, too: an urgent byte must not hide what the relay has to see, and nothing waits for more. */
+        if (setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes)) < 0 ||
+            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) < 0 || bind(fd, &own.any, size) < 0 ||
             listen(fd, BACKLOG) < 0 || getsockname(fd, &own.any, &size) < 0) {
                 int error = errno;
 
@@ -170,16 +181,18 @@ static int open_door(bool is_v6)
                 return -error;
         }
         ports[is_v6] = ntohs(is_v6 ? own.v6.sin6_port : own.v4.sin_port);
-        doors[is_v6] = (struct watch){ .fd = fd, .ready = accept_callers };
+        doors[is_v6] = (struct watch){ .fd = fd, .ready = accept_caller };
         return loop_watch(&relay->loop, &doors[is_v6], EPOLLIN);
 }
 
 /* ---- the broker ------------------------------------------------------------------------------------------ */
 
-static void tell_refusal(const struct peer *wanted, const struct name *name)
+static void tell_refusal(const struct peer *wanted, const struct name *name,
+                         const struct stream_request *request)
 {
         struct relay_event event = { .kind = RELAY_REFUSED,
                                      .object = RELAY_STREAM,
+                                     .pid = request->pid,
                                      .port = wanted->port,
                                      .has_address = !name,
                                      .address = wanted->address };
@@ -188,11 +201,12 @@ static void tell_refusal(const struct peer *wanted, const struct name *name)
                 snprintf(event.name, sizeof(event.name), "%s", name->text);
         snprintf(event.problem, sizeof(event.problem),
                  "no entry of network.connect allows this address and port");
-        relay_tell(relay, &event);
+        if (!repeats_count(relay, &event))
+                repeats_tell(relay, &event, who_known(request->pid, request->program));
 }
 
 /* It is judged again when it comes: this is for the caller, who is told at once. */
-static bool may_come(const struct peer *wanted)
+static bool may_come(const struct peer *wanted, const struct stream_request *request)
 {
         const struct name *name = names_find(relay->names, &wanted->address);
 
@@ -200,36 +214,33 @@ static bool may_come(const struct peer *wanted)
             (name ? allow_name_port(relay->allow, name->text, TRANSPORT_TCP, wanted->port)
                   : allow_address(relay->allow, &wanted->address, TRANSPORT_TCP, wanted->port)))
                 return true;
-        tell_refusal(wanted, name);
+        tell_refusal(wanted, name, request);
         return false;
 }
 
-static void answer(const struct peer *wanted)
+static void answer(const struct peer *wanted, const struct stream_request *request)
 {
-        struct stream_verdict verdict = { .error = may_come(wanted) ? 0 : -ECONNREFUSED,
+        struct stream_verdict verdict = { .error = may_come(wanted, request) ? 0 : -ECONNREFUSED,
                                           .ports = { ports[0], ports[1] } };
 
         send(broker.fd, &verdict, sizeof(verdict), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void hear(const struct peer *from, const struct peer *to)
+/* Takes who it is. */
+static void hear(const struct peer *from, const struct peer *to, struct who *who)
 {
-        struct caller *come = find(from);
+        struct caller *earlier = find(&told, from), *caller = find(&come, from);
         int fd;
 
         /* Told twice: what was told last is what it is. */
-        if (come && come->fd < 0) {
-                forget(come);
-                come = NULL;
-        }
-        if (!come) {
-                add(from, to, -1);
+        if (earlier)
+                forget(earlier);
+        if (!caller) {
+                add(&told, &(struct caller){ .from = *from, .to = *to, .who = who, .fd = -1 });
                 return;
         }
-        fd = come->fd;
-        come->fd = -1;
-        forget(come);
-        begin(fd, to);
+        fd = release(caller);
+        begin(fd, from, to, who);
 }
 
 static void hear_broker(struct watch *watch, uint32_t events)
@@ -249,10 +260,11 @@ static void hear_broker(struct watch *watch, uint32_t events)
                 }
                 wanted = (struct peer){ address_unmapped(&request.address), request.port };
                 from = (struct peer){ address_unmapped(&request.from), request.from_port };
+                request.program[sizeof(request.program) - 1] = '\0';
                 if (request.word == STREAM_WANTED)
-                        answer(&wanted);
+                        answer(&wanted, &request);
                 else
-                        hear(&from, &wanted);
+                        hear(&from, &wanted, who_known(request.pid, request.program));
         }
 }
 
@@ -261,7 +273,8 @@ int callers_start(struct relay *of)
         int r, v6;
 
         relay = of;
-        list_init(&callers);
+        list_init(&told.callers);
+        list_init(&come.callers);
         r = open_door(false);
         v6 = r < 0 ? 0 : open_door(true);
         if (r >= 0 && v6 != -EAFNOSUPPORT && v6 != -EADDRNOTAVAIL)

@@ -13,7 +13,6 @@
 
 #include "net/endpoint.h"
 #include "net/list.h"
-#include "net/ranges.h"
 #include "net/relay.h"
 
 enum {
@@ -172,6 +171,17 @@ void datagrams_end(struct relay *relay)
 {
         while (!list_is_empty(&relay->datagrams->used))
                 close_flow((struct flow *)(void *)relay->datagrams->used.next);
+}
+
+void datagrams_tell(const struct relay *relay)
+{
+        for (const struct link *link = relay->datagrams->used.next; link != &relay->datagrams->used;
+             link = link->next) {
+                const struct flow *flow = (const void *)link;
+
+                if (flow->is_open)
+                        tell(flow, RELAY_PASSING, "");
+        }
 }
 
 /* False if there is no other. */
@@ -396,20 +406,17 @@ static void take_addresses(void *user, enum resolver_result result, const struct
                            size_t count)
 {
         struct flow *flow = user;
-        char problem[RELAY_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+        char problem[RELAY_TEXT_SIZE];
 
         flow->lookup = NULL;
         for (size_t i = 0; i < count && result == RESOLVER_FOUND; i++)
-                if (allow_answer(flow->relay->allow, &addresses[i], TRANSPORT_UDP, flow->way.port))
+                if (targets_allow(flow->relay, true, &addresses[i], TRANSPORT_UDP, flow->way.port, problem))
                         flow->addresses[flow->count++] = addresses[i];
         if (flow->count) {
                 try_next(flow, 0);
         } else if (result == RESOLVER_FOUND && count) {
-                flow->addresses[0] = addresses[0];
+                flow->addresses[0] = addresses[count - 1];
                 flow->next = 1;
-                address_print(&addresses[0], text);
-                snprintf(problem, sizeof(problem), "its address %s is %s, and no entry gives it by itself",
-                         text, range_name(address_range(&addresses[0])));
                 end(flow, RELAY_REFUSED, problem);
         } else {
                 end(flow, RELAY_BROKEN,
@@ -420,10 +427,17 @@ static void take_addresses(void *user, enum resolver_result result, const struct
 
 static void find_addresses(struct flow *flow)
 {
+        char problem[RELAY_TEXT_SIZE];
+
         if (flow->name && strcmp(flow->name->text, PLACE_HOST) != 0) {
                 flow->lookup = resolver_ask(flow->relay->resolver, flow->name->text, take_addresses, flow);
                 if (!flow->lookup)
                         end(flow, RELAY_BROKEN, strerror(ENOMEM));
+                return;
+        }
+        if (!flow->name &&
+            !targets_allow(flow->relay, false, &flow->way.target, TRANSPORT_UDP, flow->way.port, problem)) {
+                end(flow, RELAY_REFUSED, problem);
                 return;
         }
         flow->addresses[flow->count++] =

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "net/endpoint.h"
 #include "net/relay.h"
 
 enum {
-        ACCEPTS_AT_ONCE = 32,
         RANGES_MAX = 64,
         PORTS_MAX = 64, /* of one name or entry: each takes a descriptor for each family */
         DOORS_MAX = 16384,
@@ -30,18 +31,36 @@ struct door {
 /* Of one relay, which lasts as long as its process. */
 static size_t door_count;
 
-static void accept_streams(struct watch *watch, uint32_t events)
+/* Where it came in: at a door for all addresses the socket knows which. */
+static int find_place(const struct door *door, int fd, struct peer *out)
+{
+        const struct address any = { .is_v6 = door->address.is_v6 };
+        union endpoint own = { .v6 = { .sin6_family = AF_UNSPEC } };
+        socklen_t size = sizeof(own);
+
+        if (!address_equals(&door->address, &any)) {
+                *out = (struct peer){ address_unmapped(&door->address), door->port };
+                return 0;
+        }
+        if (getsockname(fd, &own.any, &size) < 0)
+                return -errno;
+        return endpoint_read(&own, &out->address, &out->port) ? 0 : -EAFNOSUPPORT;
+}
+
+/* One at once: if there are more the loop says so again, and to ask in vain costs the kernel a socket. */
+static void accept_stream(struct watch *watch, uint32_t events)
 {
         struct door *door = (struct door *)(void *)watch;
+        struct peer from, to;
+        int fd = inside_accept(door->relay, watch->fd, &from);
 
         (void)events;
-        for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-                int fd = inside_accept(door->relay, watch->fd);
-
-                if (fd < 0)
-                        return;
-                streams_begin(door->relay, fd, NULL);
-        }
+        if (fd < 0)
+                return;
+        if (find_place(door, fd, &to) < 0)
+                close(fd);
+        else
+                streams_begin(door->relay, fd, &from, &to, NULL);
 }
 
 static void take_datagrams(struct watch *watch, uint32_t events)
@@ -64,7 +83,7 @@ static int open_door(struct relay *relay, const struct address *address, enum tr
         door->relay = relay;
         door->address = *address;
         door->port = port;
-        door->watch.ready = transport == TRANSPORT_TCP ? accept_streams : take_datagrams;
+        door->watch.ready = transport == TRANSPORT_TCP ? accept_stream : take_datagrams;
         door->watch.fd = r =
                 inside_socket(relay, transport == TRANSPORT_TCP ? SOCKET_LISTENS : SOCKET_RECEIVES, address,
                               port);

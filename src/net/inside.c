@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/endpoint.h"
 #include "net/relay.h"
 
 static int receive(int inside, int *answer)
@@ -36,12 +37,18 @@ static int receive(int inside, int *answer)
         return got == sizeof(*answer) ? fd : -EPIPE;
 }
 
-int inside_accept(struct relay *relay, int listener)
+int inside_accept(struct relay *relay, int listener, struct peer *from)
 {
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        union endpoint client = { .v6 = { .sin6_family = AF_UNSPEC } };
+        socklen_t size = sizeof(client);
+        int fd = accept4(listener, &client.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-        if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
-                return fd < 0 ? -errno : fd;
+        if (fd >= 0) {
+                endpoint_read(&client, &from->address, &from->port);
+                return fd;
+        }
+        if (errno != EMFILE && errno != ENFILE)
+                return -errno;
         close(relay->spare);
         fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0)

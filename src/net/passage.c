@@ -1,10 +1,9 @@
-/* passage.c: moves bytes from one socket to another without copying them. */
+/* passage.c: moves bytes from one socket to another: many without copying them, and a few at once. */
 #define _GNU_SOURCE
 #include "net/passage.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 enum {
         PIPES_MAX = 64, /* kept for whoever needs one next */
         PIPE_SIZE = 256 * 1024,
+        FEW = 4096,  /* a pipe has room for so much, however little a user may have of them */
         ROUNDS = 16, /* then others have their turn */
 };
 
@@ -65,40 +65,69 @@ void passage_done(struct passage *passage)
         leave_pipe(passage);
 }
 
-/* splice() neither passes an urgent byte nor goes round it. It is one like any other (SO_OOBINLINE), and is passed on so. */
-static ssize_t take_urgent(const struct passage *passage)
+static void count(struct passage *passage, ssize_t gone)
 {
-        int is_at_mark = 0;
-        char byte;
+        passage->passed += (uint64_t)gone;
+        passage->allowance->passed += (uint64_t)gone;
+}
 
-        if (ioctl(passage->from, SIOCATMARK, &is_at_mark) < 0 || !is_at_mark ||
-            recv(passage->from, &byte, 1, MSG_DONTWAIT) != 1)
-                return 0;
-        return write(passage->pipe[1], &byte, 1);
+/* What cannot go now waits in a pipe. 1, or a negative errno. */
+static int pass_few(struct passage *passage, const char *bytes, size_t length)
+{
+        size_t most = allowance_of(passage->allowance, length);
+        ssize_t gone = most ? send(passage->to, bytes, most, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
+        int r;
+
+        if (!most)
+                return -EDQUOT;
+        if (gone < 0 && errno != EAGAIN && errno != EINTR)
+                return -errno;
+        gone = gone < 0 ? 0 : gone;
+        count(passage, gone);
+        length -= (size_t)gone;
+        if (!length)
+                return 1;
+        r = passage->has_pipe ? 0 : take_pipe(passage);
+        if (r < 0)
+                return r;
+        passage->in_pipe = length;
+        return write(passage->pipe[1], bytes + gone, length) == (ssize_t)length ? 1 : -ENOBUFS;
 }
 
 /* 1 if something came, 0 if nothing is there now or ever. */
+static int take_few(struct passage *passage)
+{
+        char bytes[FEW];
+        ssize_t got = recv(passage->from, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+        if (got < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        passage->is_at_end = !got;
+        if (got == FEW)
+                passage->is_wide = true;
+        return got ? pass_few(passage, bytes, (size_t)got) : 0;
+}
+
+/* Likewise. */
 static int fill(struct passage *passage)
 {
         ssize_t got;
-        int r = passage->has_pipe ? 0 : take_pipe(passage);
+        int r = passage->is_wide && !passage->has_pipe ? take_pipe(passage) : 0;
 
         if (r < 0)
                 return r;
-        got = splice(passage->from, NULL, passage->pipe[1], NULL, PIPE_SIZE,
-                     SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        got = !passage->is_wide ? 0
+                                : splice(passage->from, NULL, passage->pipe[1], NULL, PIPE_SIZE,
+                                         SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (got < 0 && errno != EAGAIN && errno != EINTR)
                 return -errno;
-        if (got <= 0) {
-                ssize_t urgent = take_urgent(passage);
-
-                if (urgent <= 0 && got < 0)
-                        return 0;
-                got = urgent > 0 ? urgent : 0;
-        }
-        passage->is_at_end = !got;
+        /* splice() neither passes an urgent byte nor goes round it: that looks like the end. To recv() it is one like any other
+         * (SO_OOBINLINE), and is passed on so. */
+        if (got <= 0)
+                return take_few(passage);
         passage->in_pipe += (size_t)got;
-        return got > 0;
+        passage->is_wide = got >= FEW;
+        return 1;
 }
 
 static int empty(struct passage *passage)
@@ -112,8 +141,7 @@ static int empty(struct passage *passage)
         if (gone < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
         passage->in_pipe -= (size_t)gone;
-        passage->passed += (uint64_t)gone;
-        passage->allowance->passed += (uint64_t)gone;
+        count(passage, gone);
         return gone > 0;
 }
 
@@ -129,17 +157,14 @@ static int end(struct passage *passage)
 static int pump_pipe(struct passage *passage)
 {
         for (int i = 0; i < ROUNDS; i++) {
-                int came = 0, went = 0;
+                int r = passage->in_pipe || passage->is_at_end ? 1 : fill(passage);
 
-                if (!passage->in_pipe && !passage->is_at_end)
-                        came = fill(passage);
-                if (came < 0)
-                        return came;
-                if (passage->in_pipe)
-                        went = empty(passage);
-                if (went < 0)
-                        return went;
-                if (!came && !went)
+                if (r > 0 && passage->in_pipe)
+                        r = empty(passage);
+                if (r < 0)
+                        return r;
+                /* Where little came that was mostly all: if not, the loop says so. */
+                if (!r || passage->is_at_end || (!passage->in_pipe && !passage->is_wide))
                         break;
         }
         passage->wants_write = passage->in_pipe;

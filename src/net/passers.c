@@ -1,6 +1,6 @@
 /* passers.c: sees what in the sandbox is sent where there is no door, and tells of it.
  *
- * The kernel refuses that by itself, in silence. Nothing depends on what is seen here: whoever floods it is not told of. */
+ * The kernel refuses that by itself, in silence. Of a stream its refusal is seen, so that those which find their door cost nothing here. Nothing depends on what is seen here: whoever floods it is not told of. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -34,17 +34,23 @@ static bool read_packet(const uint8_t *bytes, size_t length, struct passer *out)
         const bool is_v6 = length > 0 && bytes[0] >> 4 == 6;
         size_t head = is_v6 ? V6_SIZE : length > 0 ? (size_t)(bytes[0] & 15) * 4 : 0;
         uint8_t protocol;
+        struct address *sender, *receiver;
+        bool is_refusal;
 
         if (length < V4_MIN || length < head + 4)
                 return false;
         protocol = is_v6 ? bytes[6] : bytes[9];
+        /* It goes back to who wanted to come. */
+        is_refusal = protocol == TCP;
         *out = (struct passer){ .address = { .is_v6 = is_v6 },
                                 .client = { .is_v6 = is_v6 },
-                                .transport = protocol == TCP ? TRANSPORT_TCP : TRANSPORT_UDP,
-                                .client_port = read16(bytes + head),
-                                .port = read16(bytes + head + 2) };
-        memcpy(out->client.bytes, bytes + (is_v6 ? 8 : 12), is_v6 ? 16 : 4);
-        memcpy(out->address.bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
+                                .transport = is_refusal ? TRANSPORT_TCP : TRANSPORT_UDP,
+                                .client_port = read16(bytes + head + (is_refusal ? 2 : 0)),
+                                .port = read16(bytes + head + (is_refusal ? 0 : 2)) };
+        sender = is_refusal ? &out->address : &out->client;
+        receiver = is_refusal ? &out->client : &out->address;
+        memcpy(sender->bytes, bytes + (is_v6 ? 8 : 12), is_v6 ? 16 : 4);
+        memcpy(receiver->bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
         return protocol == TCP || protocol == UDP;
 }
 
@@ -78,15 +84,15 @@ static void tell(const struct passer *passer, const struct name *name)
                                                .client_port = passer->client_port,
                                                .address = passer->address,
                                                .port = passer->port };
-        /* By the time that we see it, what began a stream has its refusal, and with it no address any more to be found by. */
-        struct who *who = passer->transport == TRANSPORT_UDP ? who_ask(relay, &question) : NULL;
 
         if (name)
                 snprintf(event.name, sizeof(event.name), "%s", name->text);
         snprintf(event.problem, sizeof(event.problem), "no entry of network.connect allows %s",
                  passer->transport == TRANSPORT_TCP ? "this port" : "UDP to there");
-        relay_tell_of(relay, &event, who);
-        who_drop(who);
+        /* By the time that we see it, what began a stream has its refusal, and with it no address any more to be found by. */
+        if (!repeats_count(relay, &event))
+                repeats_tell(relay, &event,
+                             passer->transport == TRANSPORT_UDP ? who_ask(relay, &question) : NULL);
 }
 
 static void see(struct watch *unused, uint32_t events)

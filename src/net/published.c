@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #include "net/relay.h"
 
-enum { ACCEPTS_AT_ONCE = 32, BACKLOG = 512 };
+enum { BACKLOG = 512 };
 
 struct published {
         struct watch watch;
@@ -21,18 +22,15 @@ struct published {
         uint16_t port;
 };
 
-static void accept_streams(struct watch *watch, uint32_t events)
+static void accept_stream(struct watch *watch, uint32_t events)
 {
         struct published *published = (struct published *)(void *)watch;
+        struct peer from;
+        int fd = inside_accept(published->relay, watch->fd, &from);
 
         (void)events;
-        for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-                int fd = inside_accept(published->relay, watch->fd);
-
-                if (fd < 0)
-                        return;
-                streams_admit(published->relay, fd, published->port);
-        }
+        if (fd >= 0)
+                streams_admit(published->relay, fd, &from, published->port);
 }
 
 static int listen_at(uint16_t port, bool is_v6)
@@ -50,7 +48,9 @@ static int listen_at(uint16_t port, bool is_v6)
                 return -errno;
         /* For what is left of a job that has just ended; two who listen still exclude each other. */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+        /* Those that are accepted have them, too. */
         setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
         if (is_v6)
                 setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
         if (bind(fd, is_v6 ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4,
@@ -81,7 +81,7 @@ static int publish(struct relay *relay, uint16_t port, bool is_v6)
                 free(published);
                 return fd;
         }
-        *published = (struct published){ .watch = { .fd = fd, .ready = accept_streams },
+        *published = (struct published){ .watch = { .fd = fd, .ready = accept_stream },
                                          .relay = relay,
                                          .port = port };
         return loop_watch(&relay->loop, &published->watch, EPOLLIN);

@@ -31,6 +31,14 @@ struct client {
         struct timer patience;
         uint8_t bytes[LENGTH + 1024];
         size_t length;
+        struct who *who; /* owned; or NULL */
+};
+
+/* Whose a question is. */
+struct asker {
+        bool is_datagram;
+        struct who_question question; /* that would find him, by a datagram */
+        struct who *who;              /* borrowed; or NULL: by a stream */
 };
 
 struct questions {
@@ -66,20 +74,20 @@ static bool is_idle(const char *name)
                host_name_is_below(name, "ip6.arpa");
 }
 
-static void tell_refusal(struct relay *relay, const char *name, const struct who_question *asker)
+static void tell_refusal(struct relay *relay, const char *name, const struct asker *asker)
 {
         struct relay_event event = { .kind = RELAY_REFUSED, .object = RELAY_NAME };
-        struct who *who;
+        struct who *found;
 
         /* A name that is no host's is read as "". It was written by hand. */
         if ((*name && is_idle(name)) || was_told(name))
                 return;
         snprintf(event.name, sizeof(event.name), "%s", name);
         snprintf(event.problem, sizeof(event.problem), "no entry of network.connect has this name");
-        who = asker ? who_ask(relay, asker) : NULL;
-        who_pause(who);
-        relay_tell_of(relay, &event, who);
-        who_drop(who);
+        found = asker->is_datagram ? who_ask(relay, &asker->question) : NULL;
+        who_pause(found);
+        relay_tell_of(relay, &event, asker->is_datagram ? found : asker->who);
+        who_drop(found);
 }
 
 /* The sandbox has one of its own. */
@@ -91,9 +99,9 @@ static bool is_loopback(const char *name)
         return strcmp(name, "localhost") == 0 || host_name_is_below(name, "localhost");
 }
 
-/* What to say, and to whom the name leads; 0 if nothing is to be said at all. Who asks by a stream has no `asker`. */
-static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length,
-                     const struct who_question *asker, uint8_t *out, size_t size)
+/* What to say, and to whom the name leads; 0 if nothing is to be said at all. */
+static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length, const struct asker *asker,
+                     uint8_t *out, size_t size)
 {
         struct dns_reply reply = { .rcode = DNS_NXDOMAIN, .ttl = TTL };
         struct dns_query query;
@@ -118,7 +126,7 @@ static size_t answer(struct relay *relay, const uint8_t *bytes, size_t length,
         } else {
                 tell_refusal(relay, query.name, asker);
         }
-        if (asker && size > query.payload)
+        if (asker->is_datagram && size > query.payload)
                 size = query.payload;
         return dns_write_reply(&query, &reply, out, size);
 }
@@ -174,7 +182,7 @@ static void receive_datagrams(struct watch *watch, uint32_t events)
                 uint8_t question[DNS_PAYLOAD_MAX + 1], reply[DNS_PAYLOAD_MAX];
                 char control[128] __attribute__((aligned(8)));
                 struct sockaddr_storage from;
-                struct who_question asker;
+                struct asker asker = { .is_datagram = true };
                 struct iovec part = { question, sizeof(question) };
                 struct msghdr message = { .msg_name = &from,
                                           .msg_namelen = sizeof(from),
@@ -187,7 +195,7 @@ static void receive_datagrams(struct watch *watch, uint32_t events)
                 if (got < 0)
                         return;
                 answer_from(&message);
-                asker = read_asker(&message);
+                asker.question = read_asker(&message);
                 part.iov_len = answer(questions.relay, question, (size_t)got, &asker, reply, sizeof(reply));
                 part.iov_base = reply;
                 if (part.iov_len)
@@ -204,6 +212,7 @@ static void dismiss(struct client *client)
         for (size_t i = 0; i < CLIENTS_MAX; i++)
                 if (questions.clients[i] == client)
                         questions.clients[i] = NULL;
+        who_drop(client->who);
         loop_stop_timer(loop, &client->patience);
         loop_close(loop, &client->watch);
         free(client);
@@ -217,6 +226,7 @@ static void lose_patience(struct timer *timer)
 /* True if it goes on. A reply is short, so the socket takes it whole or the client does not read. */
 static bool answer_client(struct client *client)
 {
+        const struct asker asker = { .who = client->who };
         uint8_t reply[LENGTH + DNS_PAYLOAD_MAX];
         size_t wanted = LENGTH + ((size_t)client->bytes[0] << 8 | client->bytes[1]), length;
 
@@ -224,7 +234,7 @@ static bool answer_client(struct client *client)
                 return false;
         if (client->length < LENGTH || client->length < wanted)
                 return true;
-        length = answer(questions.relay, client->bytes + LENGTH, wanted - LENGTH, NULL, reply + LENGTH,
+        length = answer(questions.relay, client->bytes + LENGTH, wanted - LENGTH, &asker, reply + LENGTH,
                         sizeof(reply) - LENGTH);
         reply[0] = (uint8_t)(length >> 8);
         reply[1] = (uint8_t)length;
@@ -256,7 +266,7 @@ static void read_client(struct watch *watch, uint32_t events)
         dismiss(client);
 }
 
-void questions_begin(struct relay *relay, int fd)
+void questions_begin(struct relay *relay, int fd, struct who *who)
 {
         struct loop *loop = &relay->loop;
         struct client *client = calloc(1, sizeof(*client));
@@ -264,11 +274,13 @@ void questions_begin(struct relay *relay, int fd)
         questions.relay = relay;
         if (!client) {
                 close(fd);
+                who_drop(who);
                 return;
         }
         if (questions.clients[questions.next])
                 dismiss(questions.clients[questions.next]);
         *client = (struct client){ .watch = { .fd = fd, .ready = read_client },
+                                   .who = who,
                                    .patience = { .fire = lose_patience } };
         questions.clients[questions.next] = client;
         questions.next = (questions.next + 1) % CLIENTS_MAX;
@@ -279,11 +291,12 @@ void questions_begin(struct relay *relay, int fd)
 
 static void accept_client(struct watch *watch, uint32_t events)
 {
-        int fd = inside_accept(questions.relay, watch->fd);
+        struct peer from;
+        int fd = inside_accept(questions.relay, watch->fd, &from);
 
         (void)events;
         if (fd >= 0)
-                questions_begin(questions.relay, fd);
+                questions_begin(questions.relay, fd, NULL);
 }
 
 /* ---- the start ------------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -37,10 +38,28 @@ void relay_tell_of(struct relay *relay, struct relay_event *event, struct who *w
         who_tell(relay, event, who);
 }
 
+/* Half of the way to the host program is kept free for what was opened: who is refused again and again, faster than that reads, would
+ * else hide it. */
+static bool is_crowded(const struct relay *relay)
+{
+        int waiting = 0, most = 0;
+        socklen_t size = sizeof(most);
+
+        return !relay->is_heard && !ioctl(relay->host.fd, TIOCOUTQ, &waiting) &&
+               !getsockopt(relay->host.fd, SOL_SOCKET, SO_SNDBUF, &most, &size) && waiting > most / 2;
+}
+
 void relay_send(struct relay *relay, const struct relay_event *event)
 {
         struct relay_event told = *event;
 
+        if (event->kind == RELAY_REFUSED && is_crowded(relay)) {
+                relay->unheard += event->count ? event->count : 1;
+                return;
+        }
+        /* The next mark says it again; there must be room for the answer to this one. */
+        if (event->kind == RELAY_PASSING && is_crowded(relay))
+                return;
         told.unheard = relay->unheard;
         if (send(relay->host.fd, &told, sizeof(told), (relay->is_heard ? 0 : MSG_DONTWAIT) | MSG_NOSIGNAL) <
             0) {
@@ -49,20 +68,91 @@ void relay_send(struct relay *relay, const struct relay_event *event)
         }
 }
 
+/* ---- the host program ----------------------------------------------------------------------------------- */
+
+/* Asked again in a second, if it does not come. */
+static void ask_for_file(void *user, enum resolver_file_kind kind)
+{
+        const struct relay *relay = user;
+        const struct relay_event event = { .kind = RELAY_NEEDS,
+                                           .needs = kind == RESOLVER_HOSTS ? RELAY_HOSTS : RELAY_SERVERS };
+
+        send(relay->host.fd, &event, sizeof(event), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* How many bytes came: 0 at the end. `fd` is the caller's, or -1. */
+static ssize_t receive_word(int from, char *word, int *fd)
+{
+        union {
+                char bytes[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr header;
+        } control;
+        struct iovec part = { word, 1 };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = control.bytes,
+                                  .msg_controllen = sizeof(control.bytes) };
+        ssize_t got = recvmsg(from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        const struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+        *fd = -1;
+        if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+            header->cmsg_len == CMSG_LEN(sizeof(int)))
+                memcpy(fd, CMSG_DATA(header), sizeof(int));
+        return got;
+}
+
+/* After all that has come with the word. */
+static void answer_mark(struct timer *timer)
+{
+        struct relay *relay = (struct relay *)(void *)((char *)timer - offsetof(struct relay, mark));
+        struct relay_event event = { .kind = RELAY_MARKED, .count = relay->marks };
+
+        repeats_end(relay);
+        streams_tell(relay);
+        datagrams_tell(relay);
+        relay_tell(relay, &event);
+        /* The host program waits for it. */
+        who_hurry(relay);
+}
+
+/* False when the job is over. */
+static bool hear_words(struct relay *relay)
+{
+        ssize_t got;
+        char word;
+        int fd;
+
+        while ((got = receive_word(relay->host.fd, &word, &fd)) > 0 && word != RELAY_OVER) {
+                if (word == RELAY_MARK) {
+                        relay->marks++;
+                        relay->mark.fire = answer_mark;
+                        loop_set_timer(&relay->loop, &relay->mark, 0);
+                } else if (fd >= 0) {
+                        resolver_take(relay->resolver,
+                                      word == RELAY_HOSTS ? RESOLVER_HOSTS : RESOLVER_SERVERS, fd);
+                }
+        }
+        return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
 static void hear_host(struct watch *watch, uint32_t events)
 {
         struct relay *relay = (struct relay *)(void *)((char *)watch - offsetof(struct relay, host));
-        char word[8];
+        char words[8];
         const struct timeval patience = { .tv_sec = 1 };
 
         (void)events;
+        if (hear_words(relay))
+                return;
         /* Left unread, it would make an error of our end, and what we tell last would be lost to the host program. */
-        while (recv(watch->fd, word, sizeof(word), MSG_DONTWAIT) > 0)
+        while (recv(watch->fd, words, sizeof(words), MSG_DONTWAIT) > 0)
                 ;
         /* Whoever has said that it is over reads what is left, and there is nothing else to do. */
         relay->is_heard = setsockopt(watch->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0;
         streams_end(relay);
         datagrams_end(relay);
+        repeats_end(relay);
         who_conclude(relay);
         loop_end(&relay->loop);
 }
@@ -131,6 +221,8 @@ static int start_parts(struct relay *relay, const struct strings *entries)
                 .hosts = *settings->hosts ? settings->hosts : NULL,
                 .resolv_conf = *settings->resolver_conf ? settings->resolver_conf : NULL,
                 .port = settings->resolver_port,
+                .needs = ask_for_file,
+                .user = relay,
         };
         abatis_error err;
         int r = allow_new(entries, &relay->allow, &err) < 0 ? -EINVAL : 0;
@@ -194,6 +286,6 @@ int main(void)
                 snprintf(event.problem, sizeof(event.problem), "%s",
                          *relay.problem ? relay.problem : strerror(-r));
         }
-        relay_tell(&relay, &event);
+        relay_send(&relay, &event);
         return r < 0 || loop_run(&relay.loop) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -33,6 +33,8 @@ struct resolver {
         unsigned age; /* of the servers: what others said may not be so any more */
         int64_t patience_ms;
         uint16_t port;
+        void (*needs)(void *user, enum resolver_file_kind kind);
+        void *user;            /* borrowed */
         struct link inquiries; /* the oldest first */
         size_t inquiry_count;
         size_t waiting;    /* for an inquiry */
@@ -334,6 +336,32 @@ static struct lookup *wait_for(struct resolver *resolver, const char *name, reso
         return lookup;
 }
 
+static void use_servers(struct resolver *resolver, bool are_others)
+{
+        if (!are_others)
+                return;
+        resolver_cache_clear(&resolver->cache);
+        resolver->age++;
+}
+
+/* Who asks now is answered by what is known now: whoever has the file is not waited for. */
+static void look_at_files(struct resolver *resolver, int64_t now)
+{
+        struct resolver_files *files = &resolver->files;
+        const bool is_time = now >= files->next_look;
+
+        use_servers(resolver, resolver_files_refresh(files, now));
+        if (is_time && resolver->needs && files->hosts_file.is_shut)
+                resolver->needs(resolver->user, RESOLVER_HOSTS);
+        if (is_time && resolver->needs && files->servers_file.is_shut)
+                resolver->needs(resolver->user, RESOLVER_SERVERS);
+}
+
+void resolver_take(struct resolver *resolver, enum resolver_file_kind kind, int fd)
+{
+        use_servers(resolver, resolver_files_take(&resolver->files, kind, fd));
+}
+
 struct lookup *resolver_ask(struct resolver *resolver, const char *name, resolver_done_call *done, void *user)
 {
         struct address hosts[RESOLVER_ADDRESSES_MAX];
@@ -344,10 +372,7 @@ struct lookup *resolver_ask(struct resolver *resolver, const char *name, resolve
         struct lookup *lookup;
         size_t count;
 
-        if (resolver_files_refresh(&resolver->files, now)) {
-                resolver_cache_clear(&resolver->cache);
-                resolver->age++;
-        }
+        look_at_files(resolver, now);
         count = resolver_files_find(&resolver->files, name, hosts);
         if (!count) {
                 cached = resolver_cache_find(&resolver->cache, name, now);
@@ -373,6 +398,8 @@ int resolver_new(struct loop *loop, const struct resolver_options *options, stru
         resolver->loop = loop;
         resolver->patience_ms = options->patience_ms ? options->patience_ms : PATIENCE_MS;
         resolver->port = options->port ? options->port : PORT;
+        resolver->needs = options->needs;
+        resolver->user = options->user;
         resolver->ready_timer.fire = call_ready;
         list_init(&resolver->inquiries);
         list_init(&resolver->ready);

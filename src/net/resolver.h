@@ -26,11 +26,16 @@ struct lookup;
 typedef void resolver_done_call(void *user, enum resolver_result result, const struct address *addresses,
                                 size_t count);
 
+enum resolver_file_kind { RESOLVER_HOSTS, RESOLVER_SERVERS };
+
 struct resolver_options {
         const char *hosts, *resolv_conf; /* paths; NULL: those of the system */
         int64_t patience_ms;             /* for all servers together; 0: 10 seconds */
         size_t cache_max;                /* names; 0: 4096 */
         uint16_t port;                   /* of the name servers; 0: 53 */
+        /* Called when another file has taken the place of one and may not be read, once a second at most: resolver_take() gives it. Or NULL. */
+        void (*needs)(void *user, enum resolver_file_kind kind);
+        void *user;
 };
 
 /* 0 or a negative errno. The loop is borrowed. */
@@ -40,6 +45,8 @@ void resolver_free(struct resolver *resolver);
 /* `name` as host_name_read() gives it. Names of the same question that is open share it. NULL only for want of memory. */
 struct lookup *resolver_ask(struct resolver *resolver, const char *name, resolver_done_call *done,
                             void *user);
+/* Takes a descriptor of the file. */
+void resolver_take(struct resolver *resolver, enum resolver_file_kind kind, int fd);
 /* Nobody is called then. Not after it was called. */
 void resolver_cancel(struct lookup *lookup);
 

@@ -39,7 +39,8 @@ static bool is_changed(const struct resolver_file *file, struct resolver_stamp *
         struct stat status;
 
         *out = (struct resolver_stamp){ 0 };
-        if (!stat(file->path, &status) && S_ISREG(status.st_mode))
+        if (!(file->given < 0 ? stat(file->path, &status) : fstat(file->given, &status)) &&
+            S_ISREG(status.st_mode))
                 *out = (struct resolver_stamp){ true, status.st_dev, status.st_ino, status.st_size,
                                                 status.st_mtim };
         return !file->was_read || out->is_there != old->is_there || out->device != old->device ||
@@ -65,16 +66,20 @@ static size_t read_bytes(int fd, char *out, size_t size)
 
 /* With room for one byte behind the text. A file that cannot be read is an empty one, as it is to libc. NULL for want of memory; and for
  * a file that was read before and may not be now, since another has taken its place outside of the relay's cage: then what it said
- * counts. */
-static char *read_text(const struct resolver_file *file, const struct resolver_stamp *stamp, size_t *length)
+ * counts, until that one is given. */
+static char *read_text(struct resolver_file *file, const struct resolver_stamp *stamp, size_t *length)
 {
         /* Nothing but a regular file is opened; should it just have become a pipe, that does not block. */
-        OWN_FD int fd = stamp->is_there ? open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+        OWN_FD int opened = stamp->is_there && file->given < 0
+                                    ? open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+                                    : -1;
+        const int fd = file->given < 0 ? opened : file->given;
         const bool is_kept = stamp->is_there && fd < 0 && errno == EACCES && file->was_read;
         size_t size = fd < 0 ? 0 : stamp->size < FILE_MAX ? (size_t)stamp->size : FILE_MAX;
         char *text = is_kept ? NULL : malloc(size + 1);
         struct stat status;
 
+        file->is_shut = is_kept;
         if (!text)
                 return NULL;
         *length = 0;
@@ -316,15 +321,32 @@ bool resolver_files_refresh(struct resolver_files *files, int64_t now)
         if (now < files->next_look)
                 return false;
         files->next_look = now + LOOK_MS;
+        files->hosts_file.is_shut = files->servers_file.is_shut = false;
         refresh_hosts(files);
         return refresh_servers(files);
+}
+
+bool resolver_files_take(struct resolver_files *files, enum resolver_file_kind kind, int fd)
+{
+        struct resolver_file *file = kind == RESOLVER_HOSTS ? &files->hosts_file : &files->servers_file;
+        bool is_other = false;
+
+        file->given = fd;
+        if (kind == RESOLVER_HOSTS)
+                refresh_hosts(files);
+        else
+                is_other = refresh_servers(files);
+        file->given = -1;
+        close(fd);
+        return is_other;
 }
 
 int resolver_files_init(struct resolver_files *files, const char *hosts, const char *resolv_conf, int64_t now)
 {
         *files = (struct resolver_files){
-                .hosts_file.path = strdup(hosts ? hosts : "/etc/hosts"),
-                .servers_file.path = strdup(resolv_conf ? resolv_conf : "/etc/resolv.conf"),
+                .hosts_file = { .path = strdup(hosts ? hosts : "/etc/hosts"), .given = -1 },
+                .servers_file = { .path = strdup(resolv_conf ? resolv_conf : "/etc/resolv.conf"),
+                                  .given = -1 },
                 .next_look = now,
         };
         if (!files->hosts_file.path || !files->servers_file.path)

@@ -31,7 +31,9 @@ struct resolver_stamp {
 
 struct resolver_file {
         char *path; /* owned */
+        int given;  /* borrowed, while it is read from: a descriptor of it; else -1 */
         bool was_read;
+        bool is_shut;                /* another is there now that may not be read */
         struct resolver_stamp stamp; /* of what was read */
 };
 
@@ -51,6 +53,8 @@ void resolver_files_done(struct resolver_files *files);
 /* Reads what has changed, and looks no more than once a second. True if the servers are others now, so that their answers
  * may be others too. For want of memory everything stays as it was, and is tried again later. */
 bool resolver_files_refresh(struct resolver_files *files, int64_t now);
+/* The same, now, with a descriptor of the one or the other, which is closed. For one that is shut. */
+bool resolver_files_take(struct resolver_files *files, enum resolver_file_kind kind, int fd);
 /* How many addresses the hosts file has for the name, those of IPv6 first. */
 size_t resolver_files_find(const struct resolver_files *files, const char *name,
                            struct address out[RESOLVER_ADDRESSES_MAX]);

@@ -17,7 +17,7 @@
 #include "net/endpoint.h"
 #include "net/hello.h"
 #include "net/passage.h"
-#include "net/ranges.h"
+#include "net/pool.h"
 #include "net/relay.h"
 #include "net/request.h"
 
@@ -53,6 +53,7 @@ struct stream {
 
 struct streams {
         struct stream *first;
+        struct pool pool;
 };
 
 #define OWNER(type, member, pointer) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
@@ -61,7 +62,10 @@ int streams_new(struct relay *relay, struct streams **out)
 {
         (void)relay;
         *out = calloc(1, sizeof(**out));
-        return *out ? 0 : -ENOMEM;
+        if (!*out)
+                return -ENOMEM;
+        (*out)->pool.size = sizeof(struct stream);
+        return 0;
 }
 
 /* ---- the end -------------------------------------------------------------------------------------------- */
@@ -118,10 +122,10 @@ static void end(struct stream *stream, bool is_broken)
                 if (fd >= 0)
                         reset(fd);
         }
+        who_drop(stream->who);
         loop_close(&relay->loop, &stream->client);
         loop_close(&relay->loop, &stream->server);
         request_free(stream->request);
-        who_drop(stream->who);
         if (stream->previous)
                 stream->previous->next = stream->next;
         else
@@ -129,13 +133,20 @@ static void end(struct stream *stream, bool is_broken)
         if (stream->next)
                 stream->next->previous = stream->previous;
         relay->limits.count--;
-        free(stream);
+        pool_give(&streams->pool, stream);
 }
 
 void streams_end(struct relay *relay)
 {
         while (relay->streams->first)
                 end(relay->streams->first, true);
+}
+
+void streams_tell(const struct relay *relay)
+{
+        for (const struct stream *stream = relay->streams->first; stream; stream = stream->next)
+                if (stream->ways[0].passed || stream->ways[1].passed)
+                        tell(stream, RELAY_PASSING, "");
 }
 
 static void refuse(struct stream *stream, const char *problem)
@@ -198,29 +209,47 @@ static int watch_both(struct stream *stream)
         return r ? r : loop_watch(loop, &stream->server, events_of(&stream->ways[1], &stream->ways[0]));
 }
 
-static void pump(struct stream *stream)
+static void pump(struct stream *stream, bool is_out, bool is_in)
 {
-        int out = passage_pump(&stream->ways[0]), in = passage_pump(&stream->ways[1]);
+        int out = is_out ? passage_pump(&stream->ways[0]) : 0,
+            in = is_in ? passage_pump(&stream->ways[1]) : 0;
         bool is_whole = !out && !in && stream->ways[0].has_ended && stream->ways[1].has_ended;
 
         if (tell_fault(stream, out, in) || out || in || is_whole || watch_both(stream) < 0)
                 end(stream, !is_whole);
 }
 
-static void pass(struct stream *stream, uint32_t events)
+/* It was reset. What the server said before that is the client's: why it wants no more, perhaps. */
+static void pass_last(struct stream *stream)
 {
-        /* It was reset. What the server said before that is the client's: why it wants no more, perhaps. */
-        if (events & EPOLLERR) {
-                tell_fault(stream, 0, passage_pump(&stream->ways[1]));
-                end(stream, true);
-                return;
-        }
-        pump(stream);
+        uint64_t before;
+        int r;
+
+        do {
+                before = stream->ways[1].passed;
+                r = passage_pump(&stream->ways[1]);
+        } while (!r && stream->ways[1].passed != before);
+        tell_fault(stream, 0, r);
+        end(stream, true);
+}
+
+/* Only the way that is ready: what the other waits for has not come. */
+static void client_passes(struct stream *stream, uint32_t events)
+{
+        if (events & EPOLLERR)
+                pass_last(stream);
+        else
+                pump(stream, events & (EPOLLIN | EPOLLHUP), events & (EPOLLOUT | EPOLLHUP));
 }
 
 static void server_ready(struct watch *watch, uint32_t events)
 {
-        pass(OWNER(struct stream, server, watch), events);
+        struct stream *stream = OWNER(struct stream, server, watch);
+
+        if (events & EPOLLERR)
+                pass_last(stream);
+        else
+                pump(stream, events & (EPOLLOUT | EPOLLHUP), events & (EPOLLIN | EPOLLHUP));
 }
 
 static void begin_to_pass(struct dial *dial, int fd, const struct address *address)
@@ -242,11 +271,11 @@ static void begin_to_pass(struct dial *dial, int fd, const struct address *addre
         stream->stage = STAGE_PASS;
         setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-        setsockopt(stream->client.fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
         passage_init(&stream->ways[0], stream->client.fd, fd, stream->request, allowance);
         passage_init(&stream->ways[1], fd, stream->client.fd, NULL, allowance);
         tell(stream, RELAY_OPENED, "");
-        pump(stream);
+        /* Mostly the client has said something by now, and the server has not. */
+        pump(stream, true, false);
 }
 
 /* ---- whom to connect to --------------------------------------------------------------------------------- */
@@ -264,20 +293,17 @@ static void take_addresses(void *user, enum resolver_result result, const struct
 {
         struct stream *stream = user;
         struct dial *to = &stream->dial;
-        char problem[RELAY_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+        char problem[RELAY_TEXT_SIZE];
 
         stream->lookup = NULL;
         for (size_t i = 0; i < count && result == RESOLVER_FOUND; i++)
-                if (allow_answer(stream->relay->allow, &addresses[i], TRANSPORT_TCP, stream->port))
+                if (targets_allow(stream->relay, true, &addresses[i], TRANSPORT_TCP, stream->port, problem))
                         to->addresses[to->count++] = addresses[i];
         if (to->count) {
                 dial(stream);
         } else if (result == RESOLVER_FOUND && count) {
-                stream->address = addresses[0];
+                stream->address = addresses[count - 1];
                 stream->is_outside = true;
-                address_print(&addresses[0], text);
-                snprintf(problem, sizeof(problem), "its address %s is %s, and no entry gives it by itself",
-                         text, range_name(address_range(&addresses[0])));
                 refuse(stream, problem);
         } else {
                 fail(stream, result == RESOLVER_NO_NAME ? "there is no such name outside"
@@ -296,11 +322,18 @@ static void dial_loopback(struct stream *stream)
 
 static void find_addresses(struct stream *stream)
 {
+        char problem[RELAY_TEXT_SIZE];
+
         if (loop_watch(&stream->relay->loop, &stream->client, 0) < 0) {
                 end(stream, true);
                 return;
         }
         if (!stream->name) {
+                if (!targets_allow(stream->relay, false, &stream->address, TRANSPORT_TCP, stream->port,
+                                   problem)) {
+                        refuse(stream, problem);
+                        return;
+                }
                 stream->dial.addresses[0] = stream->address;
                 stream->dial.count = 1;
                 dial(stream);
@@ -353,13 +386,13 @@ static void look_at_hello(struct stream *stream)
         }
         hello = hello_read(bytes, (size_t)got);
         problem = find_problem(stream, &hello);
-        /* Or it would be ready all the time. */
         /* Nothing more comes. */
         if (hello.kind == HELLO_NEEDS_MORE && (size_t)got <= stream->peeked) {
                 refuse(stream, "the first message of TLS is not whole");
                 return;
         }
         stream->peeked = (size_t)got;
+        /* Or it would be ready all the time. */
         more = hello.kind == HELLO_NEEDS_MORE ? (int)got + 1 : 1;
         setsockopt(stream->client.fd, SOL_SOCKET, SO_RCVLOWAT, &more, sizeof(more));
         if (problem)
@@ -385,7 +418,7 @@ static void client_ready(struct watch *watch, uint32_t events)
         struct stream *stream = OWNER(struct stream, client, watch);
 
         if (stream->stage == STAGE_PASS)
-                pass(stream, events);
+                client_passes(stream, events);
         else if (events & (EPOLLERR | EPOLLHUP))
                 end(stream, true);
         else if (stream->request)
@@ -396,42 +429,27 @@ static void client_ready(struct watch *watch, uint32_t events)
 
 /* ---- the beginning -------------------------------------------------------------------------------------- */
 
-int peer_read(int fd, bool is_other, struct peer *out)
+static void find_rule(struct stream *stream, const struct peer *from, const struct peer *to)
 {
-        union endpoint from = { .v6 = { .sin6_family = AF_UNSPEC } };
-        socklen_t size = sizeof(from);
-
-        if ((is_other ? getpeername(fd, &from.any, &size) : getsockname(fd, &from.any, &size)) < 0)
-                return -errno;
-        return endpoint_read(&from, &out->address, &out->port) ? 0 : -EAFNOSUPPORT;
-}
-
-/* Where its client wanted to go, which is where it came in if nobody said otherwise. */
-static bool find_target(struct stream *stream, const struct peer *to)
-{
-        struct peer own = { .port = 0 }, client = { .port = 0 };
-
-        if (peer_read(stream->client.fd, false, &own) < 0 || peer_read(stream->client.fd, true, &client) < 0)
-                return false;
-        stream->address = to ? to->address : own.address;
-        stream->port = to ? to->port : own.port;
-        stream->client_port = client.port;
-        stream->who = who_ask(stream->relay, &(struct who_question){ .client = client.address,
-                                                                     .client_port = client.port,
-                                                                     .address = own.address,
-                                                                     .port = own.port });
+        stream->address = to->address;
+        stream->port = to->port;
+        stream->client_port = from->port;
+        if (!stream->who)
+                stream->who = who_ask(stream->relay, &(struct who_question){ .client = from->address,
+                                                                             .client_port = from->port,
+                                                                             .address = to->address,
+                                                                             .port = to->port });
         stream->name = names_find(stream->relay->names, &stream->address);
         stream->rule = stream->name ? allow_name_port(stream->relay->allow, stream->name->text, TRANSPORT_TCP,
                                                       stream->port)
                                     : allow_address(stream->relay->allow, &stream->address, TRANSPORT_TCP,
                                                     stream->port);
-        return true;
 }
 
 static struct stream *add(struct relay *relay, int client)
 {
         struct streams *streams = relay->streams;
-        struct stream *stream = calloc(1, sizeof(*stream));
+        struct stream *stream = pool_take(&streams->pool);
 
         if (!stream)
                 return NULL;
@@ -466,7 +484,8 @@ static int begin_check(struct stream *stream)
         return r < 0 ? r : 1;
 }
 
-void streams_begin(struct relay *relay, int client, const struct peer *to)
+void streams_begin(struct relay *relay, int client, const struct peer *from, const struct peer *to,
+                   struct who *who)
 {
         struct stream *stream = add(relay, client);
         char problem[RELAY_TEXT_SIZE];
@@ -474,9 +493,12 @@ void streams_begin(struct relay *relay, int client, const struct peer *to)
 
         if (!stream) {
                 close(client);
+                who_drop(who);
                 return;
         }
-        if (!find_target(stream, to) || loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
+        stream->who = who;
+        find_rule(stream, from, to);
+        if (loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
                 end(stream, true);
                 return;
         }
@@ -502,10 +524,9 @@ static int begin_inside(struct dial *dial, const struct address *address)
         return inside_socket(OWNER(struct stream, dial, dial)->relay, SOCKET_CONNECTS, address, dial->port);
 }
 
-void streams_admit(struct relay *relay, int client, uint16_t port)
+void streams_admit(struct relay *relay, int client, const struct peer *from, uint16_t port)
 {
         struct stream *stream = add(relay, client);
-        struct peer peer = { .port = 0 };
         char problem[RELAY_TEXT_SIZE];
 
         if (!stream) {
@@ -515,13 +536,12 @@ void streams_admit(struct relay *relay, int client, uint16_t port)
         stream->is_inward = true;
         stream->port = port;
         stream->dial.begin = begin_inside;
-        if (peer_read(client, true, &peer) < 0 ||
-            loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
+        stream->address = from->address;
+        stream->client_port = from->port;
+        if (loop_set_timer(&relay->loop, &stream->patience, PATIENCE_MS) < 0) {
                 end(stream, true);
                 return;
         }
-        stream->address = peer.address;
-        stream->client_port = peer.port;
         if (limits_begin(relay, problem))
                 dial_loopback(stream);
         else

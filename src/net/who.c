@@ -1,6 +1,7 @@
 /* who.c: knows whose a connection is, as the thread inside says it, and holds back what is told until then.
  *
- * No stream waits for that, only the word about it; and what is told keeps its order. Who is found out too late is not known. */
+ * No stream waits for that, only the word about it; and what is told keeps its order. Who is found out too late is not known. Neither the
+ * question nor the answer nor the word is hurried: each would wake somebody just when the first bytes are on their way. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -12,19 +13,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/pool.h"
 #include "net/relay.h"
 
 enum {
         PATIENCE_MS = 200,
-        ASKED_MAX = 64,  /* at once; more are not asked */
-        HELD_MAX = 1024, /* likewise: then the first goes as it is */
+        PACE_MS = 2, /* what comes meanwhile is told together */
+        SLOW_MS = 8,
+        TOLD_AT_ONCE = 16, /* or when there is so much: the host program has room for some times that */
+        ASKED_MAX = 64,    /* at once; more are not asked */
+        HELD_MAX = 1024,   /* likewise: then the first goes as it is */
         PAUSE_MS = 5,
         PAUSES_A_SECOND = 20,
 };
 
 struct who {
         int references;
-        uint64_t number;
+        struct who_question question;
         int64_t due;
         bool is_settled;
         uint32_t pid; /* 0: not known */
@@ -41,17 +46,43 @@ struct held {
 /* Of one relay, which lasts as long as its process. */
 static struct relay *relay;
 static struct watch watch = { .fd = -1 };
-static struct timer patience;
+static struct timer asking, pace;
 static bool is_off;
 static struct who *first_asked, **last_asked = &first_asked; /* in the order of their numbers; references */
+static struct who *first_unasked;                            /* from there on they are not sent yet */
 static size_t asked_count;
 static struct held *first_held, **last_held = &first_held;
 static size_t held_count;
+static struct pool whos = { .size = sizeof(struct who) }, helds = { .size = sizeof(struct held) };
+
+/* What cannot be sent is settled by the answer to a later one, or by time. */
+static void send_questions(void)
+{
+        for (; first_unasked; first_unasked = first_unasked->next)
+                send(watch.fd, &first_unasked->question, sizeof(first_unasked->question),
+                     MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+struct who *who_known(uint32_t pid, const char *program)
+{
+        struct who *who = pid ? calloc(1, sizeof(*who)) : NULL;
+
+        if (!who)
+                return NULL;
+        who->references = 1;
+        who->is_settled = true;
+        who->pid = pid;
+        snprintf(who->program, sizeof(who->program), "%s", program);
+        return who;
+}
 
 void who_drop(struct who *who)
 {
+        /* Its socket is about to go, and with it what it could be found by. */
+        if (who && !who->is_settled)
+                send_questions();
         if (who && !--who->references)
-                free(who);
+                pool_give(&whos, who);
 }
 
 /* ---- what is told --------------------------------------------------------------------------------------- */
@@ -70,33 +101,13 @@ static void send_first(void)
         }
         relay_send(relay, &held->event);
         who_drop(held->who);
-        free(held);
+        pool_give(&helds, held);
 }
 
 static void send_settled(void)
 {
         while (first_held && (!first_held->who || first_held->who->is_settled))
                 send_first();
-}
-
-void who_tell(struct relay *of, const struct relay_event *event, struct who *who)
-{
-        struct held *held = calloc(1, sizeof(*held));
-
-        relay = of;
-        if (!held) {
-                relay_send(relay, event);
-                return;
-        }
-        held->event = *event;
-        held->who = who;
-        if (who)
-                who->references++;
-        *last_held = held;
-        last_held = &held->next;
-        if (++held_count > HELD_MAX)
-                send_first();
-        send_settled();
 }
 
 /* ---- what is asked -------------------------------------------------------------------------------------- */
@@ -108,8 +119,10 @@ static void settle_first(const struct who_answer *answer)
         first_asked = who->next;
         if (!first_asked)
                 last_asked = &first_asked;
+        if (first_unasked == who)
+                first_unasked = who->next;
         asked_count--;
-        if (answer && answer->number == who->number) {
+        if (answer && answer->number == who->question.number) {
                 who->pid = answer->pid;
                 snprintf(who->program, sizeof(who->program), "%.*s", (int)sizeof(answer->program) - 1,
                          answer->program);
@@ -131,39 +144,87 @@ static void hear_answers(void)
         struct who_answer answer;
         ssize_t got = -1;
 
+        if (watch.fd < 0)
+                return;
         while (!is_off && (got = recv(watch.fd, &answer, sizeof(answer), MSG_DONTWAIT)) == sizeof(answer))
-                while (first_asked && first_asked->number <= answer.number)
+                while (first_asked && first_asked->question.number <= answer.number)
                         settle_first(&answer);
         if (!is_off && (got >= 0 || (errno != EAGAIN && errno != EINTR)))
                 give_up();
 }
 
-static void await_first(void)
+/* Looks again later, or, if the first answer takes its time, when it is there. */
+static int await_answers(void)
 {
         int64_t left = first_asked ? first_asked->due - loop_now(&relay->loop) : 0;
+        bool is_slow = first_asked && left <= PATIENCE_MS - SLOW_MS;
+        int r = loop_watch(&relay->loop, &watch, is_slow ? EPOLLIN : 0);
 
-        if (!first_asked)
-                loop_stop_timer(&relay->loop, &patience);
-        else if (loop_set_timer(&relay->loop, &patience, left > 0 ? left : 1) < 0)
-                give_up();
+        loop_stop_timer(&relay->loop, &pace);
+        return r || !first_asked ? r : loop_set_timer(&relay->loop, &pace, is_slow ? left : PACE_MS);
+}
+
+static void go_on(void)
+{
+        hear_answers();
+        while (first_asked && first_asked->due <= loop_now(&relay->loop))
+                settle_first(NULL);
         send_settled();
+        if (!is_off && await_answers() < 0) {
+                give_up();
+                send_settled();
+        }
 }
 
 static void answers_ready(struct watch *unused, uint32_t events)
 {
         (void)unused;
         (void)events;
-        hear_answers();
-        await_first();
+        go_on();
 }
 
-static void lose_patience(struct timer *unused)
+static void come_by(struct timer *unused)
 {
         (void)unused;
-        hear_answers();
-        while (first_asked && first_asked->due <= loop_now(&relay->loop))
-                settle_first(NULL);
-        await_first();
+        go_on();
+}
+
+/* By then there is something to hear, or to tell. */
+static void go_on_soon(void)
+{
+        pace.fire = come_by;
+        if ((!pace.due || pace.due > loop_now(&relay->loop) + PACE_MS) &&
+            loop_set_timer(&relay->loop, &pace, PACE_MS) < 0)
+                go_on();
+}
+
+void who_tell(struct relay *of, const struct relay_event *event, struct who *who)
+{
+        struct held *held = pool_take(&helds);
+
+        relay = of;
+        if (!held) {
+                relay_send(relay, event);
+                return;
+        }
+        held->event = *event;
+        held->who = who;
+        if (who)
+                who->references++;
+        *last_held = held;
+        last_held = &held->next;
+        if (++held_count > HELD_MAX)
+                send_first();
+        if (held_count % TOLD_AT_ONCE == 0)
+                go_on();
+        else
+                go_on_soon();
+}
+
+static void ask(struct timer *unused)
+{
+        (void)unused;
+        send_questions();
 }
 
 /* With the first question: who connects to nothing has no such thread. */
@@ -173,10 +234,10 @@ static bool is_ready(void)
 
         if (is_off || watch.fd >= 0)
                 return !is_off;
-        patience.fire = lose_patience;
+        asking.fire = ask;
         watch.ready = answers_ready;
         watch.fd = inside_socket(relay, SOCKET_ASKS, &any, 0);
-        if (watch.fd < 0 || loop_watch(&relay->loop, &watch, EPOLLIN) < 0)
+        if (watch.fd < 0)
                 give_up();
         return !is_off;
 }
@@ -184,33 +245,35 @@ static bool is_ready(void)
 struct who *who_ask(struct relay *of, const struct who_question *question)
 {
         static uint64_t last_number;
-        struct who_question sent;
         struct who *who;
 
         relay = of;
+        if (asked_count >= ASKED_MAX / 2)
+                hear_answers();
         /* Without a network of its own there is nobody inside to ask. */
         if (relay->settings.is_asked || asked_count >= ASKED_MAX || !is_ready())
                 return NULL;
-        /* Its gaps, too, cross to another process. */
-        memset(&sent, 0, sizeof(sent));
-        sent.number = ++last_number;
-        sent.is_udp = question->is_udp;
-        sent.client_port = question->client_port;
-        sent.port = question->port;
-        sent.client = question->client;
-        sent.address = question->address;
-        who = calloc(1, sizeof(*who));
-        if (!who || send(watch.fd, &sent, sizeof(sent), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-                free(who);
+        /* Its gaps, too, cross to another process: they are zeros. */
+        who = pool_take(&whos);
+        if (!who)
                 return NULL;
-        }
+        who->question.number = ++last_number;
+        who->question.is_udp = question->is_udp;
+        who->question.client_port = question->client_port;
+        who->question.port = question->port;
+        who->question.client = question->client;
+        who->question.address = question->address;
         who->references = 2;
-        who->number = sent.number;
         who->due = loop_now(&relay->loop) + PATIENCE_MS;
         *last_asked = who;
         last_asked = &who->next;
         asked_count++;
-        await_first();
+        if (!first_unasked)
+                first_unasked = who;
+        /* Who begins a stream waits for an answer, so there is time until this round's work is done; who sends a datagram need not. */
+        if (question->is_udp || loop_set_timer(&relay->loop, &asking, 0) < 0)
+                send_questions();
+        go_on_soon();
         return who;
 }
 
@@ -221,6 +284,7 @@ void who_pause(struct who *who)
         struct pollfd wait = { watch.fd, POLLIN, 0 };
         struct timespec now;
 
+        send_questions();
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec != second)
                 pauses = 0;
@@ -229,11 +293,16 @@ void who_pause(struct who *who)
                 hear_answers();
 }
 
+void who_hurry(struct relay *of)
+{
+        relay = of;
+        go_on();
+}
+
 void who_conclude(struct relay *of)
 {
         relay = of;
-        if (watch.fd >= 0)
-                hear_answers();
+        hear_answers();
         while (first_asked)
                 settle_first(NULL);
         send_settled();

@@ -19,6 +19,9 @@ static const char *name_verdict(uint32_t kind)
         case RELAY_READY:
         case RELAY_FAILED:
         case RELAY_BROKEN:
+        case RELAY_NEEDS:
+        case RELAY_PASSING:
+        case RELAY_MARKED:
                 break;
         }
         return "failed";
@@ -41,8 +44,21 @@ void connection_describe(const struct relay_event *event, abatis_connection *out
         out->port = event->port;
         out->sent = event->sent;
         out->received = event->received;
+        out->count = event->count ? event->count : 1;
         snprintf(out->rule, sizeof(out->rule), "%s", event->rule);
         snprintf(out->problem, sizeof(out->problem), "%s", event->problem);
         out->pid = event->pid > INT_MAX ? 0 : (int)event->pid;
         snprintf(out->program, sizeof(out->program), "%s", event->program);
+}
+
+/* Whoever was compiled with an older header has room for less. */
+void connection_give(const struct relay_event *event, abatis_connection *out)
+{
+        const size_t room = out->size;
+        abatis_connection whole;
+
+        connection_describe(event, &whole);
+        if (whole.size > room)
+                whole.size = room;
+        memcpy(out, &whole, whole.size);
 }

@@ -6,5 +6,7 @@
 #include "plan/relay.h"
 
 void connection_describe(const struct relay_event *event, abatis_connection *out);
+/* As much of it as out->size says. */
+void connection_give(const struct relay_event *event, abatis_connection *out);
 
 #endif

@@ -54,7 +54,7 @@ enum socket_purpose {
         SOCKET_LISTENS,  /* TCP */
         SOCKET_RECEIVES, /* UDP; tells which address it was sent to */
         SOCKET_CONNECTS, /* TCP, not waited for */
-        SOCKET_SEES,     /* packets with which a stream begins, and datagrams: with the address, of all */
+        SOCKET_SEES,     /* packets that refuse a stream, and datagrams: with the address, of all */
         SOCKET_ASKS,     /* to another thread, which answers questions; there is one such socket */
 };
 
@@ -93,6 +93,8 @@ struct stream_request {
         uint32_t word; /* enum stream_word */
         uint16_t port, from_port;
         struct address address, from;
+        uint32_t pid;                  /* whose it is; 0: not known */
+        char program[RELAY_TEXT_SIZE]; /* what that runs, as far as it fits; or "" */
 };
 
 struct stream_verdict {
@@ -111,7 +113,14 @@ struct knock {
 
 /* ---- to the host program -------------------------------------------------------------------------------- */
 
-/* Any message from there means that the job is over: the relay tells of all that is still open, and ends. */
+/* What the host program says, in a byte each. */
+enum relay_word {
+        RELAY_OVER, /* the job is: the relay tells of all that is still open, and ends */
+        /* With a descriptor of the file, which has taken the place of the one that the relay may read: see RELAY_NEEDS. */
+        RELAY_HOSTS,
+        RELAY_SERVERS,
+        RELAY_MARK, /* a command of several has ended: the relay tells how far all is that is open, and then RELAY_MARKED */
+};
 
 enum relay_event_kind {
         RELAY_READY,   /* the first: from now on the sandbox's network works */
@@ -121,12 +130,17 @@ enum relay_event_kind {
         RELAY_REFUSED, /* a stream, a datagram or a name that no entry allows, or that is not what it says */
         RELAY_BROKEN,  /* allowed, and nobody there */
         RELAY_ENDED,   /* told by the host program: the relay is gone, though the job is not over */
+        /* To the host program alone: */
+        RELAY_NEEDS,   /* `needs` */
+        RELAY_PASSING, /* how much has passed of one that was opened */
+        RELAY_MARKED,  /* `count` marks have been heard */
 };
 
 enum relay_object { RELAY_NAME, RELAY_STREAM, RELAY_DATAGRAM };
 
 struct relay_event {
         uint32_t kind, object; /* enum relay_event_kind, enum relay_object */
+        uint32_t needs;        /* enum relay_word: RELAY_HOSTS or RELAY_SERVERS */
         uint64_t stream;       /* its number, from 1; 0 of a name */
         int64_t seconds;       /* since 1970 */
         uint32_t microseconds;
@@ -136,6 +150,7 @@ struct relay_event {
         struct address address;  /* that was connected to, or asked for */
         uint64_t sent, received; /* bytes, from inside and to it */
         uint64_t unheard;        /* how many events before it could not be told */
+        uint64_t count;          /* how many refusals it stands for; 0: one */
         char name[HOST_NAME_SIZE];
         char rule[RELAY_TEXT_SIZE];    /* the entry that allows it, as far as it fits; or "" */
         char problem[RELAY_TEXT_SIZE]; /* in words, or "" */
@@ -143,7 +158,7 @@ struct relay_event {
         char program[RELAY_TEXT_SIZE]; /* what it runs, as far as it fits; or "" */
 };
 
-/* What a job has connected to, and what it wanted to: one for each stream and each name that was refused. */
+/* What a job has connected to, and what it wanted to: one for each stream, and one for all refusals of the same. */
 struct connections {
         struct relay_event *items; /* owned */
         size_t count;

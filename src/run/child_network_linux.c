@@ -14,6 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -31,10 +32,10 @@ enum {
 
 /* ---- the network ---------------------------------------------------------------------------------------- */
 
-static long raise_loopback(void)
+long child_network_raise(uint64_t pass)
 {
         struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-        long fd = RAW(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+        long fd = RAW_PASSING(pass, SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
 
         if (fd < 0)
                 return fd;
@@ -144,40 +145,47 @@ static long prepare(long fd, const struct socket_request *request)
                           : set_option(fd, IPPROTO_IP, IP_FREEBIND);
         if (r >= 0 && request->purpose != SOCKET_CONNECTS)
                 r = set_option(fd, SOL_SOCKET, SO_REUSEPORT);
-        /* Those that are accepted have it, too: an urgent byte must not hide what the relay has to see. */
+        /* Those that are accepted have it, too: an urgent byte must not hide what the relay has to see, and nothing waits for more. */
         if (r >= 0 && request->purpose == SOCKET_LISTENS)
                 r = set_option(fd, SOL_SOCKET, SO_OOBINLINE);
+        if (r >= 0 && request->purpose == SOCKET_LISTENS)
+                r = set_option(fd, IPPROTO_TCP, TCP_NODELAY);
         if (r >= 0 && request->purpose == SOCKET_RECEIVES)
                 r = is_v6 ? set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO)
                           : set_option(fd, IPPROTO_IP, IP_PKTINFO);
         return r;
 }
 
-/* On the loopback every packet comes by twice: once is enough. The kernel lets pass to us only what begins a stream, and datagrams:
- * the rest is the relay's own work. Counted from the head of IP. */
+/* On the loopback every packet comes by twice: once is enough. The kernel lets pass to us only datagrams, and its own answer to what
+ * begins a stream where nobody listens: RST and ACK with the number 0, which a stream that has begun has one of in four billion times.
+ * What does find somebody wakes nobody here. Counted from the head of IP. */
 static long make_seeing_socket(void)
 {
         static const struct sock_filter code[] = {
                 BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
                 BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 6, 9, 0),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 6, 11, 0),
                 /* IPv4: no later part of a packet */
                 BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6),
-                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 14, 0),
+                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 18, 0),
                 BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 11, 0),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 11),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 15, 0),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 15),
                 BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
                 BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13),
-                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02 /* SYN without ACK */, 6, 7),
+                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x16),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x14 /* RST and ACK without SYN */, 0, 11),
+                BPF_STMT(BPF_LD | BPF_W | BPF_IND, 4),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 8, 9),
                 /* IPv6 */
                 BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 4, 0),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 4),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 6, 0),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 6),
                 BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 53),
-                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),
+                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x16),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x14, 0, 3),
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 44),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
                 BPF_STMT(BPF_RET | BPF_K, SEEN_SIZE),
                 BPF_STMT(BPF_RET | BPF_K, 0),
         };
@@ -264,7 +272,7 @@ long child_network_open(struct child_job *job)
         long r = RAW(SYS_unshare, CLONE_NEWNET);
 
         if (r >= 0)
-                r = raise_loopback();
+                r = child_network_raise(job->pass);
         if (r >= 0)
                 r = make_routes();
         if (r >= 0)

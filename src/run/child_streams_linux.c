@@ -5,15 +5,21 @@
  * to the relay, and the relay decides by what it was told. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "plan/relay.h"
 #include "run/child_broker_linux.h"
 #include "run/syscall_linux.h"
 
-enum { V6_SIZE_MIN = 24 /* without a scope: the kernel takes that, too */ };
+enum {
+        V6_SIZE_MIN = 24,  /* without a scope: the kernel takes that, too */
+        STATUS_SIZE = 512, /* as much of it as there is before and with the number of the process */
+};
 
 union any_address {
         uint16_t family;
@@ -122,6 +128,38 @@ static void aim(struct connector *connector, const struct address *wanted, const
         connector->address.length = connector->domain == AF_INET6 ? sizeof(to->v6) : sizeof(to->v4);
 }
 
+/* ---- the caller ------------------------------------------------------------------------------------------ */
+
+static uint64_t find_process(int thread)
+{
+        char text[STATUS_SIZE];
+        uint64_t process = 0;
+
+        /* Most are the first of their process, and this is the shorter way to know it. */
+        if (!RAW(SYS_tgkill, thread, thread, 0))
+                return (uint64_t)thread;
+        return status_find(text, status_read(thread, text, sizeof(text)), "\nTgid:\t", 10, &process) ? process
+                                                                                                     : 0;
+}
+
+/* For what is told; nothing is decided by it. */
+static void name_caller(const struct connector *connector, struct stream_request *out)
+{
+        char path[PROC_PATH_SIZE];
+        uint64_t process = find_process(connector->thread);
+        long length;
+
+        caller_proc_path(path, connector->thread, "exe", -1);
+        length = RAW(SYS_readlinkat, AT_FDCWD, path, out->program, sizeof(out->program) - 1);
+        out->pid = (uint32_t)process;
+        /* It still waits, so the number was its own all the time. */
+        if (RAW(SYS_ioctl, connector->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &connector->id)) {
+                out->pid = 0;
+                length = 0;
+        }
+        out->program[length < 0 ? 0 : length] = '\0';
+}
+
 /* ---- the relay ------------------------------------------------------------------------------------------- */
 
 /* A connection that was begun is not begun again: the kernel has something to say of it, and needs no address for that. */
@@ -164,6 +202,7 @@ long stream_ask(struct connector *connector, struct stream_request *stream)
                 aim(connector, &stream->address, nowhere);
                 return 0;
         }
+        name_caller(connector, stream);
         stream->word = STREAM_WANTED;
         r = ask(connector->job, stream, &verdict);
         if (r < 0)

@@ -20,6 +20,7 @@
 enum {
         LOOKS_MAX = 50000, /* at descriptors and processes, for one question: some 50 ms */
         LINK_SIZE = 40,    /* "socket:[18446744073709551615]" */
+        NUMBER_SIZE = 12,  /* of a process, or of a descriptor */
 };
 
 static uint16_t swap(uint16_t port)
@@ -104,7 +105,18 @@ static bool is_link_to(long directory, const char *name, const char *wanted)
         return text_is_same(text, wanted);
 }
 
-static bool has_socket(long proc, const char *pid, const char *wanted, int *looks)
+/* Where the last one was: who connects often does it with the same number mostly. Only a place to look at first. */
+struct hint {
+        char pid[NUMBER_SIZE], path[2 * NUMBER_SIZE + sizeof("/fd/")]; /* "" at first */
+};
+
+static void keep_hint(struct hint *hint, const char *pid, const char *fd)
+{
+        text_write(hint->pid, pid);
+        text_write(text_write(text_write(hint->path, pid), "/fd/"), fd);
+}
+
+static bool has_socket(long proc, const char *pid, const char *wanted, int *looks, struct hint *hint)
 {
         char path[32], entries[2048] __attribute__((aligned(8)));
         long fds, length;
@@ -121,6 +133,8 @@ static bool has_socket(long proc, const char *pid, const char *wanted, int *look
                         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it */
                         at += entry->length;
                         is_found = is_link_to(fds, entry->name, wanted);
+                        if (is_found)
+                                keep_hint(hint, pid, entry->name);
                 }
         RAW(SYS_close, fds);
         return is_found;
@@ -145,17 +159,21 @@ static bool is_number(const char *name)
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it */
         const char *end = text_read_number(name, &number);
 
-        return end && !*end && end - name < 12;
+        return end && !*end && end - name < NUMBER_SIZE;
 }
 
-/* The kernel lists them by their numbers: of several that have it, the first. */
-static void find_process(long proc, unsigned long inode, struct who_answer *answer)
+/* The kernel lists them by their numbers: of several that have it, the first, or who had the last one at the same place. */
+static void find_process(long proc, unsigned long inode, struct hint *hint, struct who_answer *answer)
 {
         char entries[2048] __attribute__((aligned(8))), wanted[LINK_SIZE];
         int looks = LOOKS_MAX;
         long length;
 
         text_write(text_write_number(text_write(wanted, "socket:["), inode), "]");
+        if (*hint->pid && is_link_to(proc, hint->path, wanted)) {
+                name_process(proc, hint->pid, answer);
+                return;
+        }
         RAW(SYS_lseek, proc, 0, 0 /* SEEK_SET */);
         while (looks > 0 && (length = RAW(SYS_getdents64, proc, entries, sizeof(entries))) > 0)
                 for (long at = 0; at < length && looks > 0; looks--) {
@@ -163,7 +181,7 @@ static void find_process(long proc, unsigned long inode, struct who_answer *answ
 
                         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it */
                         at += entry->length;
-                        if (!is_number(entry->name) || !has_socket(proc, entry->name, wanted, &looks))
+                        if (!is_number(entry->name) || !has_socket(proc, entry->name, wanted, &looks, hint))
                                 continue;
                         name_process(proc, entry->name, answer);
                         return;
@@ -178,7 +196,12 @@ static void answer_questions(void *argument)
         long kept[1] = { job->network_asker }, netlink, proc;
         struct who_question question;
         struct who_answer answer;
+        struct hint hint;
+        const struct sched_param none = { 0 };
 
+        /* Whoever runs goes on: the stream that is asked about is under way. It has its turn as ever, and nothing depends on it. */
+        RAW(SYS_sched_setscheduler, 0, SCHED_BATCH, &none);
+        hint.pid[0] = '\0';
         child_close_others(kept, 1, 0);
         netlink = RAW(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
         /* The sandbox's own by now: the mounts were made before anybody could connect. */
@@ -191,7 +214,7 @@ static void answer_questions(void *argument)
                 /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
                 answer.number = question.number;
                 if (inode)
-                        find_process(proc, inode, &answer);
+                        find_process(proc, inode, &hint, &answer);
                 RAW(SYS_sendto, kept[0], &answer, sizeof(answer), MSG_NOSIGNAL, 0, 0);
         }
         for (;;)

@@ -67,10 +67,12 @@ static int report_failure(const struct job *job, abatis_error *err)
                 return error_os(
                         err, child->failed_errno,
                         "a file that the command was given to read is not in its view; give it a pipe");
-        if (!child->failed_in_init && child->failed_op == COMMAND_SECCOMP && child->failed_errno == EBUSY)
+        if (!child->failed_in_init && child->failed_op == COMMAND_SECCOMP &&
+            (child->failed_errno == EBUSY || child->failed_errno == EPERM))
                 return error_set(
                         err, ABATIS_E_UNENFORCEABLE,
-                        "a sandbox around this one has a broker, and the kernel lets no process have two");
+                        "a sandbox around this one has a broker, or a loopback, and the kernel lets no process have two; "
+                        "fix: start that one with --no-loopback");
         if (child->failed_plan_op == PLAN_ENTER_ROOT && child->failed_errno == EINVAL)
                 return error_set(
                         err, ABATIS_E_UNENFORCEABLE,
@@ -168,8 +170,8 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
                 describe_end(job, out);
         job_hear_network(job, true);
         if (out && job->network) {
-                out->connections = job->network->seen;
-                job->network->seen = (struct connections){ 0 };
+                out->connections = job->network->seen.list;
+                job->network->seen.list = (struct connections){ 0 };
         }
         if (job->child.has_failed && !job->has_timed_out && !job->is_cancelled)
                 return report_failure(job, err);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 enum {
         PATIENCE_MS = 5000,
         LAST_WORDS_MS = 1000,
+        SLICE_MS = 5,
         AT_ONCE = 64,       /* events; then others have their turn */
         STREAMS_MAX = 4096, /* where the policy does not say */
         MEMORY_EXEC = 0x10  /* MFD_EXEC, Linux 6.3 */
@@ -203,6 +205,7 @@ int network_open(const abatis_policy *policy, bool is_own, bool has_knocks, stru
 
         if (!network)
                 return error_memory(err);
+        pthread_mutex_init(&network->lock, NULL);
         network->events = network->inside = network->knocks = network->pidfd = -1;
         network->stack = aligned_alloc(16, CHILD_NETWORK_STACK_SIZE + CHILD_WHO_STACK_SIZE);
         r = network->stack ? open_parts(policy, is_own, has_knocks, network, err) : error_memory(err);
@@ -242,41 +245,6 @@ int network_await(struct network *network, abatis_error *err)
         return 0;
 }
 
-/* Where the stream is, or where it would be: there is always room. */
-static uint16_t *find_place(struct network *network, uint64_t stream)
-{
-        size_t at = stream % NETWORK_PLACES;
-
-        while (network->places[at] && network->seen.items[network->places[at] - 1].stream != stream)
-                at = (at + 1) % NETWORK_PLACES;
-        return &network->places[at];
-}
-
-/* One that was opened and then closed is one. */
-static void keep(struct network *network, const struct relay_event *event)
-{
-        struct connections *seen = &network->seen;
-        uint16_t *place = event->stream ? find_place(network, event->stream) : NULL;
-        struct relay_event *items;
-
-        if (place && *place) {
-                seen->items[*place - 1] = *event;
-                return;
-        }
-        /* There is always room for the end. */
-        items = seen->count < NETWORK_SEEN_MAX + (size_t)(event->kind == RELAY_ENDED)
-                        ? realloc(seen->items, (seen->count + 1) * sizeof(*items))
-                        : NULL;
-        if (!items) {
-                seen->omitted += event->kind != RELAY_CLOSED;
-                return;
-        }
-        seen->items = items;
-        items[seen->count++] = *event;
-        if (place)
-                *place = (uint16_t)seen->count;
-}
-
 /* Whoever has taken over the relay by what it reads must not get further by what it tells: not in what is made of it, the log's
  * lines among it. */
 static void tame(struct relay_event *event)
@@ -293,28 +261,105 @@ static void tame(struct relay_event *event)
                 event->kind = RELAY_BROKEN;
         event->sent = event->sent > INT64_MAX ? INT64_MAX : event->sent;
         event->received = event->received > INT64_MAX ? INT64_MAX : event->received;
+        event->count = event->count > UINT32_MAX ? UINT32_MAX : event->count ? event->count : 1;
 }
 
-/* False when there will be no more. */
-static bool take_event(struct network *network, const struct network_listener *listener)
+/* A file of the host's that the relay's rules do not know, since it has taken the place of one that they do. */
+static void give_file(const struct network *network, const struct relay_event *event)
 {
-        struct relay_event event;
-        ssize_t got = recv(network->events, &event, sizeof(event), MSG_DONTWAIT);
+        const bool is_hosts = event->needs == RELAY_HOSTS;
+        const char word = is_hosts ? RELAY_HOSTS : RELAY_SERVERS;
+        OWN_FD int fd = open(is_hosts ? "/etc/hosts" : "/etc/resolv.conf",
+                             O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        struct stat status;
 
-        if (got != sizeof(event))
-                return got < 0 && (errno == EAGAIN || errno == EINTR);
-        /* Nobody has waited for its start, if the job has failed before. */
-        if (event.kind == RELAY_READY || event.kind == RELAY_FAILED)
-                return true;
-        tame(&event);
-        if (event.unheard > network->unheard) {
-                network->seen.omitted += event.unheard - network->unheard;
-                network->unheard = event.unheard;
-        }
-        keep(network, &event);
-        if (listener->hear)
-                listener->hear(listener->user, &event);
+        if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
+                child_send(network->events, &word, sizeof(word), &fd, 1);
+}
+
+static struct network *find_own(struct network *network)
+{
+        return network->of ? network->of : network;
+}
+
+/* Where this connection is kept: in a session, with the command that has heard of its start, if that is not over. */
+static struct seen *find_seen(struct network *network, const struct relay_event *event)
+{
+        if (!network->of)
+                return &network->seen;
+        for (struct network *guest = network->of->guests; guest; guest = guest->next)
+                if (seen_has(&guest->seen, event))
+                        return &guest->seen;
+        return NULL;
+}
+
+/* What nobody else is told of. */
+static bool is_ours(struct network *network, struct relay_event *event)
+{
+        if (event->kind == RELAY_NEEDS)
+                give_file(network, event);
+        else if (event->kind == RELAY_MARKED)
+                find_own(network)->marked = (uint32_t)event->count;
+        else if (event->kind == RELAY_PASSING) {
+                struct seen *seen;
+
+                tame(event);
+                seen = find_seen(network, event);
+                if (seen)
+                        seen_update(seen, event);
+        } else
+                return false;
         return true;
+}
+
+/* How many more than anybody knew. */
+static uint64_t count_unheard(struct network *network, const struct relay_event *event)
+{
+        uint64_t *known = &find_own(network)->unheard, before = *known;
+
+        if (event->unheard <= before)
+                return 0;
+        *known = event->unheard;
+        return event->unheard - before;
+}
+
+/* Whether anybody is told of it. */
+static bool keep(struct network *network, struct relay_event *event)
+{
+        struct seen *seen = &network->seen;
+
+        /* Nobody has waited for its start, if the job has failed before. */
+        if (event->kind == RELAY_READY || event->kind == RELAY_FAILED || is_ours(network, event))
+                return false;
+        tame(event);
+        seen->list.omitted += count_unheard(network, event);
+        if (network->of && event->kind == RELAY_CLOSED)
+                seen = find_seen(network, event);
+        if (seen)
+                seen_add(seen, event);
+        return true;
+}
+
+/* 1, 0 if there is none now, or -1 when there will be no more. */
+static int take_event(struct network *network, const struct network_listener *listener)
+{
+        struct network *own = find_own(network);
+        struct relay_event event;
+        bool is_kept = false;
+        ssize_t got;
+        int r = 1;
+
+        /* Guests hear side by side: how one ends is not to be known before how it began. */
+        pthread_mutex_lock(&own->lock);
+        got = recv(network->events, &event, sizeof(event), MSG_DONTWAIT);
+        if (got != sizeof(event))
+                r = got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+        else
+                is_kept = keep(network, &event);
+        pthread_mutex_unlock(&own->lock);
+        if (is_kept && listener->hear)
+                listener->hear(listener->user, &event);
+        return r;
 }
 
 static bool is_readable(const struct network *network, int patience)
@@ -339,7 +384,7 @@ static void tell_end(struct network *network, const struct network_listener *lis
         event.microseconds = (uint32_t)(now.tv_nsec / 1000);
         snprintf(event.problem, sizeof(event.problem),
                  "the relay has ended before the command: there is no network any more");
-        keep(network, &event);
+        seen_add(&network->seen, &event);
         if (listener->hear)
                 listener->hear(listener->user, &event);
         network->is_deaf = true;
@@ -347,11 +392,12 @@ static void tell_end(struct network *network, const struct network_listener *lis
 
 void network_hear(struct network *network, const struct network_listener *listener)
 {
-        for (int i = 0; i < AT_ONCE && is_readable(network, 0); i++)
-                if (!take_event(network, listener)) {
-                        tell_end(network, listener);
-                        return;
-                }
+        int r = 1;
+
+        for (int i = 0; i < AT_ONCE && r > 0; i++)
+                r = take_event(network, listener);
+        if (r < 0)
+                tell_end(network, listener);
 }
 
 static int64_t now_ms(void)
@@ -362,18 +408,90 @@ static int64_t now_ms(void)
         return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+void network_leave(struct network *guest)
+{
+        struct network **at;
+
+        pthread_mutex_lock(&guest->of->lock);
+        for (at = &guest->of->guests; *at && *at != guest; at = &(*at)->next)
+                ;
+        if (*at)
+                *at = guest->next;
+        pthread_mutex_unlock(&guest->of->lock);
+}
+
+static bool is_marked(struct network *own, uint32_t mark)
+{
+        bool is_it;
+
+        pthread_mutex_lock(&own->lock);
+        is_it = (int32_t)(own->marked - mark) >= 0;
+        pthread_mutex_unlock(&own->lock);
+        return is_it;
+}
+
+/* Until the relay has told all that it knew when the command had ended. Others may hear its answer. */
+static void conclude_guest(struct network *network, const struct network_listener *listener)
+{
+        const int64_t end = now_ms() + LAST_WORDS_MS;
+        const char word = RELAY_MARK;
+        bool is_sent;
+        uint32_t mark;
+
+        pthread_mutex_lock(&network->of->lock);
+        is_sent = send(network->events, &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(word);
+        mark = network->of->marks += is_sent;
+        pthread_mutex_unlock(&network->of->lock);
+        if (!is_sent)
+                network_hear(network, listener);
+        while (is_sent && !is_marked(network->of, mark) && now_ms() < end)
+                if (is_readable(network, SLICE_MS) && take_event(network, listener) < 0) {
+                        tell_end(network, listener);
+                        break;
+                }
+        network_leave(network);
+}
+
+int network_share(struct network *of, struct network **out, abatis_error *err)
+{
+        struct network *network = calloc(1, sizeof(*network));
+
+        if (!network)
+                return error_memory(err);
+        network->inside = network->knocks = network->pidfd = -1;
+        network->of = of;
+        network->events = fcntl(of->events, F_DUPFD_CLOEXEC, RELAY_FIRST_FREE);
+        if (network->events < 0) {
+                int error = errno;
+
+                free(network);
+                return error_os(err, error, "cannot hear the relay");
+        }
+        pthread_mutex_lock(&of->lock);
+        network->next = of->guests;
+        of->guests = network;
+        pthread_mutex_unlock(&of->lock);
+        *out = network;
+        return 0;
+}
+
 void network_conclude(struct network *network, const struct network_listener *listener)
 {
         const int64_t end = now_ms() + LAST_WORDS_MS;
+        const char over = RELAY_OVER;
 
         if (network->is_deaf)
                 return;
-        if (send(network->events, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        if (network->of) {
+                conclude_guest(network, listener);
+                return;
+        }
+        if (send(network->events, &over, sizeof(over), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
                 network_hear(network, listener);
                 return;
         }
         for (int64_t left = LAST_WORDS_MS; left > 0; left = end - now_ms())
-                if (!is_readable(network, (int)left) || !take_event(network, listener))
+                if (!is_readable(network, (int)left) || take_event(network, listener) < 0)
                         break;
         network->is_deaf = true;
 }
@@ -384,6 +502,8 @@ void network_free(struct network *network)
 
         if (!network)
                 return;
+        if (!network->of)
+                pthread_mutex_destroy(&network->lock);
         if (network->events >= 0)
                 close(network->events);
         if (network->inside >= 0)
@@ -396,7 +516,7 @@ void network_free(struct network *network)
                         ;
                 close(network->pidfd);
         }
-        free(network->seen.items);
+        seen_done(&network->seen);
         free(network->stack);
         free(network);
 }

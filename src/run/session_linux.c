@@ -226,6 +226,8 @@ int session_enter(struct session *session, struct job *job, abatis_error *err)
                 job->session = session;
                 if (*session->home->child.own_tmp)
                         job_name_tmp(job, session->home->child.own_tmp);
+                if (session->home->network)
+                        r = network_share(session->home->network, &job->network, err);
         }
         pthread_mutex_unlock(&session->lock);
         return r;
@@ -242,6 +244,8 @@ void session_leave(struct job *job)
 
         if (session->owner != getpid())
                 return;
+        if (job->network)
+                network_leave(job->network);
         pthread_mutex_lock(&session->lock);
         if (!--session->guest_count && session->is_closed)
                 end(session);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # datagrams.sh: UDP to what is allowed, and to nothing else, judged by what arrived in the lab. Sourced by run.sh.
 DATAGRAMS_ALLOWED=("open.example:7,443/udp" "four.example:7/udp" "93.184.216.20:7/udp" "[2606:2800:21f:cb07::20]:7/udp" "93.184.217.0/24:7/udp"
-        "loop.example:7/udp" "private.example:7/udp" "metadata.example:7/udp" "open.example:443")
+        "loop.example:7/udp" "private.example:7/udp" "metadata.example:7/udp" "own.example:7/udp" "own6.example:7/udp" "open.example:443")
 
 datagram() { # NAME COMMAND...: the command must succeed
         local name=$1$AS
@@ -30,10 +30,10 @@ needs_an_entry() { # NAME ADDRESS
         local mark
         mark=$(sink mark)
         inside "$1:7/udp" "$2:7/udp" -- "$LAB/bin/datagrams.py" send "$1" 7
-        sink received "$mark" udp "$2" 7 || { TEXT="the control did not arrive: $TEXT"; return 1; }
+        sink received "$mark" udp "${2//[][]/}" 7 || { TEXT="the control did not arrive: $TEXT"; return 1; }
         mark=$(sink mark)
         inside_datagrams send "$1" 7 && return 1
-        ! sink received "$mark" udp "$2" 7 && [[ $TEXT == *"no entry gives it by itself"* ]]
+        ! sink received "$mark" udp "${2//[][]/}" 7 && [[ $TEXT == *"no entry gives it by itself"* ]]
 }
 host_is_reached() { # PLACE HOST
         inside "$1" -- "$LAB/bin/datagrams.py" send "$2" 7
@@ -118,6 +118,8 @@ test_datagrams() {
         datagram datagrams_to_the_loopback_by_name_need_an_entry needs_an_entry loop.example 127.0.0.1
         datagram datagrams_to_a_private_address_by_name_need_an_entry needs_an_entry private.example 10.1.2.3
         datagram datagrams_to_the_metadata_service_by_name_need_an_entry needs_an_entry metadata.example 169.254.169.254
+        datagram datagrams_to_an_address_of_the_host_by_name_need_an_entry needs_an_entry own.example 93.184.216.70
+        datagram datagrams_to_an_address_of_the_host_by_name_need_an_entry_of_ipv6 needs_an_entry own6.example "[2606:2800:21f:cb07::70]"
         datagram datagrams_to_the_host_by_name host_is_reached host.abatis:7/udp host.abatis
         datagram datagrams_to_the_host_by_address host_is_reached 127.0.0.1:7/udp 127.0.0.1
         datagram datagrams_from_a_door_go_nowhere servers_do_not_talk

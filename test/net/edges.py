@@ -4,11 +4,14 @@
 Exits 0 if all went as it does without a relay."""
 import ctypes
 import errno
+import fcntl
 import os
 import select
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -39,6 +42,56 @@ def urgent():
     sock.sendall(b"def")
     sock.shutdown(socket.SHUT_WR)
     return read_all(sock).endswith(b"abcXdef")
+
+
+def urgent_in_much():
+    """The same where much comes before it and behind it, and where it is the last of all."""
+    sock, data = connect(), bytes(range(256)) * 4000
+
+    def send():
+        for _ in range(3):
+            sock.sendall(data)
+            sock.send(b"X", socket.MSG_OOB)
+        sock.shutdown(socket.SHUT_WR)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    back = read_all(sock)
+    sender.join()
+    return back.endswith((data + b"X") * 3)
+
+
+def read_late(sizes):
+    sock, pieces, number = connect(), [], 0
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setblocking(False)
+    while True:
+        size = sizes[number % len(sizes)]
+        piece = number.to_bytes(4, "big") * (size // 4 + 1)
+        try:
+            sent = sock.send(piece)
+        except BlockingIOError:
+            # What is on its way may make room; who waits for a second finds whether it does.
+            if not select.select([], [sock], [], 1)[1]:
+                break
+            continue
+        pieces.append(piece[:sent])
+        number += 1
+        # Small ones go one by one, so that whoever reads them finds few bytes at once.
+        for _ in range(200 if size < 4096 else 0):
+            if not struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]:
+                break
+    sock.settimeout(10)
+    last = threading.Thread(target=lambda: (sock.sendall(b"last"), sock.shutdown(socket.SHUT_WR)))
+    last.start()
+    back = read_all(sock)
+    last.join()
+    return number > len(sizes) and back.endswith(b"".join(pieces) + b"last")
+
+
+def late_reader():
+    """Pieces to one who does not read until nothing goes on any more, small ones and of all sizes: they come whole and in order."""
+    return read_late((1, 4091, 300, 10, 2000)) and read_late((1, 4095, 4096, 4097, 10, 70000, 300))
 
 
 def half_hello():
@@ -287,7 +340,16 @@ def quick():
         sock.setblocking(False)
         sock.connect_ex(address)
         sock.close()
-    return both_ways()
+    # The server needs longer for them than the relay: until it has said goodbye to them they count as open.
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            if both_ways():
+                return True
+        except OSError:
+            pass
+        time.sleep(0.5)
+    return False
 
 
 def spent():

@@ -67,6 +67,68 @@ told = [(c["pid"], c["program"].split("/")[-1].rstrip("0123456789.")) for c in s
 assert [c["verdict"] for c in seen] == ["closed", "refused", "refused"], seen
 assert told == [(me, "python"), (child, "getent"), (me, "python")], seen' "$(grep '^{' <<<"$TEXT")"
 }
+# Without namespaces: of a stream that is opened and one that is refused, of a name, and of a thread that is not the first of its process.
+whose_it_is_is_told_by_the_broker() {
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import os, socket, threading
+def say():
+    stream = socket.create_connection(("open.example", 7))
+    stream.sendall(b"hello\n")
+    stream.recv(100)
+    stream.close()
+say()
+thread = threading.Thread(target=say)
+thread.start()
+thread.join()
+refused = socket.socket().connect_ex(("192.0.2.1", 99))
+child = os.fork()
+if not child:
+    os.execvp("getent", ["getent", "hosts", "closed.example"])
+os.waitpid(child, 0)
+print(os.getpid(), child)' || return 1
+        python3 -c 'import json, sys
+result = json.loads(sys.argv[1])
+seen = result["connections"]
+me, child = map(int, result["stdout"].split())
+told = [(c["verdict"], c["pid"], c["program"].split("/")[-1].rstrip("0123456789.")) for c in seen]
+assert sorted(told) == sorted(2 * [("closed", me, "python")] + [("refused", me, "python"), ("refused", child, "getent")]), seen' "$(grep '^{' <<<"$TEXT")"
+}
+whose_it_is_is_told_anew() { # of processes that have their sockets by the same number, one after the other
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import os, socket, time
+address = socket.getaddrinfo("open.example", 7, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+def talk():
+    stream = socket.create_connection(address)
+    stream.sendall(b"hello\n")
+    stream.recv(100)
+    time.sleep(0.3)
+    return stream.fileno()
+number = talk()
+child = os.fork()
+if not child:
+    os._exit(0 if talk() == number else 1)
+assert os.waitpid(child, 0)[1] == 0 and talk() == number
+print(os.getpid(), child)' || return 1
+        python3 -c 'import json, sys
+result = json.loads(sys.argv[1])
+me, child = map(int, result["stdout"].split())
+assert [c["pid"] for c in result["connections"]] == [me, child, me], result' "$(grep '^{' <<<"$TEXT")"
+}
+own_server_is_not_told() { # though it is met by an address that nobody allows; without it the same is told
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import socket
+for family, address in (socket.AF_INET, "192.0.2.7"), (socket.AF_INET6, "2001:db8::7"):
+    server = socket.create_server(("", 0), family=family)
+    port = server.getsockname()[1]
+    socket.create_connection((address, port), 10).close()
+    server.close()
+    try:
+        socket.create_connection((address, port), 10)
+    except ConnectionRefusedError:
+        print(port)' || return 1
+        python3 -c 'import json, sys
+result = json.loads(sys.argv[1])
+ports = list(map(int, result["stdout"].split()))
+told = [(c["verdict"], c["address"], c["port"]) for c in result["connections"]]
+assert told == [("refused", "192.0.2.7", ports[0]), ("refused", "2001:db8::7", ports[1])], result' "$(grep '^{' <<<"$TEXT")"
+}
 crowd_is_passed_by() { # who hides behind more descriptors than are looked at is not named, and what he is allowed works
         as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import os, resource, socket, time
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -83,6 +145,38 @@ assert stream.recv(100) == b"hello\n"' || return 1
         python3 -c 'import json, sys
 seen = json.loads(sys.argv[1])["connections"]
 assert [c["verdict"] for c in seen] == ["closed"] and seen[0]["sent"] == 6, seen' "$(grep '^{' <<<"$TEXT")"
+}
+# Whoever is refused more often than can be told hides nothing that he opens, and what is refused again and again is told together.
+flood_hides_nothing() {
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import socket
+def refused(address):
+    with socket.socket() as sock:
+        assert sock.connect_ex((address, 99)), address
+for number in range(6000):
+    refused(f"203.0.{number >> 8}.{number & 255}")
+stream = socket.create_connection(("open.example", 7))
+stream.sendall(b"hello\n")
+stream.recv(100)
+for number in range(3000):
+    refused("192.0.2.1")' || return 1
+        python3 -c 'import json, sys
+result = json.load(sys.stdin)
+seen = result["connections"]
+whole = [c for c in seen if c["verdict"] == "closed"]
+assert [(c["name"], c["sent"], c["count"]) for c in whole] == [("open.example", 6, 1)], whole
+refused = [c for c in seen if c["verdict"] == "refused"]
+assert 100 < len(refused) <= 2048 and result["connections_omitted"] > 1000, (len(refused), result["connections_omitted"])
+assert all(c["count"] == 1 for c in refused[:100]), refused[:100]' < <(grep '^{' <<<"$TEXT")
+}
+repeats_are_counted() {
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import socket
+for number in range(300):
+    for address in "192.0.2.1", "192.0.2.2":
+        with socket.socket() as sock:
+            assert sock.connect_ex((address, 99)), address' || return 1
+        python3 -c 'import json, sys
+seen = json.loads(sys.argv[1])["connections"]
+assert [(c["verdict"], c["address"], c["count"]) for c in seen] == [("refused", f"192.0.2.{n}", 300) for n in (1, 2)], seen' "$(grep '^{' <<<"$TEXT")"
 }
 log_tells() { # the same, and an asked name is no way to write a secret down
         as_user "$ABATIS" run --audit-log "$WORK/log/audit.jsonl" --connect open.example:7 -- bash -c \
@@ -132,6 +226,46 @@ relay_is_gone() { # after a run that ends by itself, and one that is killed
         return 1
 }
 
+files_are_replaced() {
+        rm -rf "${LAB:?}/etc"
+        cp -a /etc "$LAB/etc"
+        TEXT=$(cd "$WORK" && timeout -s KILL 60 unshare --mount -- env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME="$WORK" \
+                TMPDIR="$LAB/scratch" LAB="$LAB" "$LAB/bin/replaced.py" "$ID" "$ABATIS" 2>&1 </dev/null)
+}
+
+# ---- a shared session: each connection is told once, in the result of a command that ran when it began ----
+SAY='exec 3<>/dev/tcp/open.example/7; echo hello >&3; read -r line <&3; [[ $line == hello ]]'
+in_session() { # ARGUMENT...: results are lines of TEXT
+        local start=()
+        [[ $MODE != none ]] || start=("$LAB/bin/enter" "$ID" none)
+        as_user "${start[@]}" "$LAB/bin/session" "$@"
+}
+session_tells() {
+        in_session "$SAY" true "($SAY; read -r line <&3) >/dev/null 2>&1 & sleep 0.5" true "getent hosts closed.example; exit 0" || return 1
+        python3 -c 'import json, sys
+results = [json.loads(line) for line in sys.stdin if line.startswith("{")]
+assert [r["exit_code"] for r in results] == [0] * 5, results
+told = [[(c["verdict"], c["name"], c["sent"], c["received"] >= 6) for c in r["connections"]] for r in results]
+whole = ("open.example", 6, True)
+assert [t[1:] for t in told[0]] == [whole] and told[0][0][0] in ("opened", "closed"), told
+assert told[2] == [("opened", *whole)] and told[1] == told[3] == [], told
+assert told[4] == [("refused", "closed.example", 0, False)], told
+assert all(r["connections_omitted"] == 0 for r in results), results' <<<"$TEXT"
+}
+# They hear in turn, and none is over before all have spoken: how one of them hears of an end whose start another has heard of.
+session_tells_side_by_side() {
+        local i all='until [[ -e 1 && -e 2 && -e 3 && -e 4 ]]; do sleep 0.02; done'
+        local said=("$SAY; $SAY" "$SAY; $SAY; $SAY" "$SAY" "$SAY") scripts=()
+        fresh
+        for i in 0 1 2 3; do scripts+=("${said[i]}; >$((i + 1)); $all"); done
+        in_session --together "${scripts[@]}" || return 1
+        python3 -c 'import json, sys
+results = [json.loads(line) for line in sys.stdin if line.startswith("{")]
+assert [r["exit_code"] for r in results] == [0] * 4, results
+told = [c for r in results for c in r["connections"]]
+assert len(told) == 7 and all(c["name"] == "open.example" and c["sent"] == 6 for c in told), told' <<<"$TEXT"
+}
+
 # ---- limits: what passes without one, and is told as refused with one ----
 limited() { # PROGRAM KEY FLAG...
         local program=$1 key=$2
@@ -163,6 +297,46 @@ any_name_passes() {
                 ! sink received "$mark" tcp 93.184.216.99 '*' && ! sink received "$mark" tcp '*::99' '*'
 }
 
+# Servers on the host take who comes by its own address for one of the host's: a name leads there, and a range that is everything does, only
+# if an entry gives the address too. The control is the same with that entry, as an address and as a range round it.
+own_address_needs_an_entry() { # HOST-OF-ENTRY HOST ADDRESS RANGE
+        local entry mark
+        local say=(bash -c "exec 3<>/dev/tcp/$2/7 && echo hello >&3 && head -n 1 <&3 | grep -q hello")
+        for entry in "$3:7" "$4:7"; do
+                inside "$1:7" "$entry" -- "${say[@]}" || return 1
+        done
+        mark=$(sink mark)
+        inside "$1:7" "$3:8" -- "${say[@]}" && return 1
+        ! sink received "$mark" tcp "${3//[][]/}" 7 && [[ $TEXT == *"${3//[][]/} is the host's own, and no entry gives it by itself; to allow it: --connect $3:7"* ]]
+}
+
+# However many come to it, none of the command's connections is forgotten for them.
+door_is_crowded() {
+        mkfifo "$WORK/go" && chown "$ID:$ID" "$WORK/go" || return 1
+        as_user python3 -c 'import resource, socket, subprocess, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+def doors():
+    rows = [line.split() for line in open("/proc/net/tcp").readlines()[1:]]
+    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A"}
+before = doors()
+job = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+crowd = []
+with open("go", "w"):
+    port, = doors() - before
+while job.poll() is None:
+    other = socket.socket()
+    other.settimeout(1)
+    if not other.connect_ex(("127.0.0.1", port)):
+        crowd.append(other)
+    del crowd[:-1800]
+assert len(crowd) > 1100, len(crowd)
+sys.exit(job.returncode)' "$INSIDE" "${EDGES_ALLOWED[@]}" -- python3 -c 'import socket
+open("go").read()
+for number in range(300):
+    with socket.create_connection(("open.example", 7), 20) as stream:
+        stream.sendall(b"hello")
+        assert stream.recv(5) == b"hello", number'
+}
 # Whoever comes to the relay's door without the broker is sent away, and reaches nobody; meanwhile the command does.
 door_is_closed() {
         local code
@@ -206,7 +380,7 @@ options_are_set() {
 
 test_edges() {
         local name
-        for name in urgent half_hello both_ways many refused_hello half_open never_reads quick long_hello many_names slow_questions; do
+        for name in urgent urgent_in_much late_reader half_hello both_ways many refused_hello half_open never_reads quick long_hello many_names slow_questions; do
                 edge "edge_$name" inside_edge "$name"
         done
         # Without namespaces there are no servers, and the relay has a door that others see.
@@ -215,6 +389,7 @@ test_edges() {
                         edge "edge_$name" inside_edge "$name"
                 done
                 edge edge_the_relay_lets_nobody_else_in door_is_closed
+                edge edge_a_crowd_at_the_door_keeps_nobody_out door_is_crowded
                 edge edge_names_are_asked_for_over_tcp options_are_set
         else
                 edge edge_own_loopback inside_edge own_loopback
@@ -223,6 +398,9 @@ test_edges() {
         edge edge_a_socket_with_its_peer_is_stdin stdin_is_refused pair
         # What only abatis tells.
         [[ -z ${PROTOTYPE:-} ]] || return 0
+        edge edge_a_name_leads_to_no_address_of_the_host own_address_needs_an_entry own.example own.example 93.184.216.70 93.184.216.64/27
+        edge edge_a_wildcard_leads_to_no_address_of_the_host own_address_needs_an_entry '*.example' own6.example '[2606:2800:21f:cb07::70]' '[2606:2800::/32]'
+        edge edge_a_range_of_everything_has_no_address_of_the_host own_address_needs_an_entry 0.0.0.0/0 93.184.216.70 93.184.216.70 93.184.216.64/27
         edge edge_what_would_allow_a_name_is_said_once hint_is_given_once
         edge edge_questions_that_nobody_meant_are_not_told idle_questions_are_not_told
         edge edge_what_would_allow_a_port_is_said port_is_hinted
@@ -236,9 +414,22 @@ test_edges() {
         edge edge_traffic_is_counted_to_the_byte traffic_is_exact
         edge edge_a_relay_without_descriptors_goes_on few_descriptors
         edge edge_any_name_passes_if_told_so any_name_passes
-        [[ $MODE == none ]] || edge edge_whose_a_connection_is_is_told in_three_tries whose_it_is_is_told # nobody inside could be asked
+        if [[ $MODE == none ]]; then
+                edge edge_whose_a_connection_is_is_told whose_it_is_is_told_by_the_broker
+        else # there are no servers there, and nobody inside could be asked
+                edge edge_whose_a_connection_is_is_told in_three_tries whose_it_is_is_told
+                edge edge_a_server_inside_is_not_told_as_refused own_server_is_not_told
+                edge edge_whose_a_connection_is_is_told_anew in_three_tries whose_it_is_is_told_anew
+        fi
         edge edge_a_crowd_of_descriptors_holds_up_nothing crowd_is_passed_by
+        edge edge_a_flood_of_refusals_hides_nothing flood_hides_nothing
+        edge edge_what_is_refused_again_and_again_is_counted repeats_are_counted
         edge edge_the_log_has_the_connections log_tells
+        if [[ -e $LAB/bin/session ]]; then
+                edge edge_a_session_tells_each_connection_once session_tells
+                edge edge_a_session_tells_commands_side_by_side session_tells_side_by_side
+        fi
+        edge edge_files_of_names_that_are_replaced_count files_are_replaced
         edge edge_the_end_of_the_relay_is_told end_of_the_relay_is_told
         edge edge_no_relay_is_left_behind relay_is_gone
 }

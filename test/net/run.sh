@@ -33,10 +33,14 @@ if [[ ${1:-} != --in-lab ]]; then
         "${CC:-cc}" "${flags[@]}" -pthread -o "$LAB/bin/attempt" attempt*.c &&
                 "${CC:-cc}" "${flags[@]}" -o "$LAB/bin/enter" ../tree/enter.c &&
                 "${CC:-cc}" "${flags[@]}" -o "$LAB/bin/fetch-glibc" clients/fetch.c || exit 1
+        # With sanitizers nothing but the program itself is built.
+        if [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]] && ! grep -q -- '-fsanitize=' "$BUILD/build.ninja"; then
+                "${CC:-cc}" "${flags[@]}" -I../../include -o "$LAB/bin/session" session.c "$BUILD/libabatis.a" -ljansson -lyaml -pthread || exit 1
+        fi
         ! type -P musl-gcc >/dev/null || musl-gcc -static "${flags[@]}" -o "$LAB/bin/fetch-musl" clients/fetch.c || exit 1
         ! type -P go >/dev/null ||
                 GO111MODULE=off GOCACHE=$LAB/go CGO_ENABLED=0 go build -o "$LAB/bin/fetch-go" clients/fetch.go || exit 1
-        cp inside.sh attempts.py edges.py datagrams.py ports.py published.py sink.py "$LAB/bin/"
+        cp inside.sh attempts.py edges.py datagrams.py ports.py published.py replaced.py sink.py "$LAB/bin/"
         cp -r clients "$LAB/clients"
         if [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]]; then
                 cp "${ABATIS:-$BUILD/abatis}" "$LAB/bin/abatis" || exit 1

@@ -342,6 +342,30 @@ static void a_name_leads_to_public_addresses_and_to_named_ones(void **state)
         allow_free(allow);
 }
 
+static const char *as_own(const struct allow *allow, const char *text, uint16_t port)
+{
+        struct address address = address_of(text);
+
+        return allow_own_address(allow, &address, TRANSPORT_TCP, port);
+}
+
+static void the_hosts_own_address_is_not_in_everything(void **state)
+{
+        struct allow *wide = listed("0.0.0.0/0:443", "[::/0]:443"),
+                     *named = listed("8.8.0.0/16:443", "[2606:2800::1]:443");
+
+        (void)state;
+        assert_text(by_address(wide, "8.8.8.8", 443), "0.0.0.0/0:443");
+        assert_text(as_own(wide, "8.8.8.8", 443), NULL);
+        assert_text(as_own(wide, "2606:2800::1", 443), NULL);
+        assert_text(as_own(named, "8.8.8.8", 443), "8.8.0.0/16:443");
+        assert_text(as_own(named, "::ffff:8.8.8.8", 443), "8.8.0.0/16:443");
+        assert_text(as_own(named, "8.8.8.8", 80), NULL);
+        assert_text(as_own(named, "2606:2800::1", 443), "[2606:2800::1]:443");
+        allow_free(wide);
+        allow_free(named);
+}
+
 static void every_address_has_its_range(void **state)
 {
         static const struct {
@@ -452,6 +476,7 @@ int main(void)
                 cmocka_unit_test(a_wide_range_gives_public_addresses_only),
                 cmocka_unit_test(metadata_has_to_be_named_itself),
                 cmocka_unit_test(a_name_leads_to_public_addresses_and_to_named_ones),
+                cmocka_unit_test(the_hosts_own_address_is_not_in_everything),
                 cmocka_unit_test(every_address_has_its_range),
         };
 

@@ -169,6 +169,41 @@ static void connections_are_said_as_far_as_there_is_room(void **state)
         free(seen.items);
 }
 
+/* Whoever is refused very often hides nothing that was opened, and the other way round. */
+static void neither_kind_of_connections_hides_the_other(void **state)
+{
+        (void)state;
+        for (int is_refused = 0; is_refused < 2; is_refused++) {
+                struct connections seen = many_connections("a.example");
+                const struct audit_record record = { .event = AUDIT_FINISHED,
+                                                     .id = "a-1",
+                                                     .connections = &seen };
+                const char *const last = is_refused ? "closed" : "refused";
+                json_t *root, *list;
+                size_t said;
+
+                for (size_t i = 0; i < seen.count; i++)
+                        seen.items[i].kind =
+                                is_refused == (i < CONNECTIONS - 2) ? RELAY_REFUSED : RELAY_CLOSED;
+                seen.items[CONNECTIONS - 1].count = 7;
+                root = write_one(&record);
+                list = json_object_get(root, "connections");
+                said = json_array_size(list);
+                assert_in_range(said, 24, 256);
+                assert_string_equal(string_of(json_array_get(list, 0), "verdict"),
+                                    is_refused ? "refused" : "closed");
+                assert_string_equal(string_of(json_array_get(list, said - 1), "verdict"), last);
+                assert_string_equal(string_of(json_array_get(list, said - 2), "verdict"), last);
+                assert_int_equal(json_integer_value(json_object_get(json_array_get(list, said - 1), "count")),
+                                 7);
+                assert_null(json_object_get(json_array_get(list, 0), "count"));
+                assert_int_equal(json_integer_value(json_object_get(root, "connections_omitted")),
+                                 CONNECTIONS - said + 3);
+                json_decref(root);
+                free(seen.items);
+        }
+}
+
 static void what_is_no_text_keeps_its_bytes(void **state)
 {
         const char *const argv[] = { "\xff\xfe", "ok", NULL };
@@ -513,6 +548,7 @@ int main(void)
                 TEST(records_are_lines_of_json_in_a_chain),
                 TEST(every_field_is_said),
                 TEST(connections_are_said_as_far_as_there_is_room),
+                TEST(neither_kind_of_connections_hides_the_other),
                 TEST(what_is_no_text_keeps_its_bytes),
                 TEST(no_byte_of_a_line_drives_a_terminal),
                 TEST(a_long_command_is_cut_with_a_hash_of_all),
