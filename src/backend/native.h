@@ -58,6 +58,8 @@ bool native_asks_in(const struct native *native, const char *tree);
 
 /* native_limits.c: what holds each limit that the kernel or a count of the tree can hold. */
 void native_add_limits(struct native *native);
+/* Whether memory is limited by a cgroup. */
+bool native_groups_memory(const struct native *native);
 /* native_network.c */
 void native_add_network(struct native *native);
 

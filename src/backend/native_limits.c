@@ -68,9 +68,15 @@ static void limit_processes(struct native *native)
                           *cgroup->reason ? cgroup->reason : "no cgroup is delegated");
 }
 
+bool native_groups_memory(const struct native *native)
+{
+        return native->host->cgroup.has_memory && !native->policy->shares_session &&
+               native->policy->limits[LIMIT_MEMORY] >= LEAST_CGROUP_MEMORY;
+}
+
 static void limit_memory(struct native *native)
 {
-        if (native->host->cgroup.has_memory && native->policy->limits[LIMIT_MEMORY] >= LEAST_CGROUP_MEMORY)
+        if (native_groups_memory(native))
                 hold(native, PLAN_CGROUP, LIMIT_MEMORY);
         else if (count(native, LIMIT_MEMORY))
                 hold(native, PLAN_LIMIT, LIMIT_MEMORY);

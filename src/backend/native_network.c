@@ -1,4 +1,5 @@
-/* native_network.c: a network of the sandbox's own, with a relay to what network.connect allows and from what network.bind publishes. */
+/* native_network.c: a network of the sandbox's own: a loopback, or also a relay to what network.connect allows and from what
+ * network.bind publishes. */
 #include "backend/native.h"
 
 #include <stdlib.h>
@@ -204,6 +205,16 @@ static bool has_udp(const abatis_policy *policy)
         return false;
 }
 
+/* Without it sockets are refused, which denies no less. What a socket holds is counted in the cgroup of who made it. */
+static void add_loopback(struct native *native)
+{
+        const enum plan_op op = native_groups_memory(native) ? PLAN_LOOPBACK_AT_ONCE : PLAN_LOOPBACK;
+
+        if (native->policy->network == NETWORK_DENY && !native->policy->has_no_loopback &&
+            native->has_mounts && (op == PLAN_LOOPBACK_AT_ONCE || native->host->has_descriptors))
+                plan_cover(native->plan, plan_step(native->plan, op, NULL, 0), CLAUSE_NETWORK, PLAN_NO_INDEX);
+}
+
 void native_add_network(struct native *native)
 {
         const abatis_policy *policy = native->policy;
@@ -211,6 +222,7 @@ void native_add_network(struct native *native)
         bool is_list = policy->network == NETWORK_LIST;
         size_t step;
 
+        add_loopback(native);
         if (is_list && native->has_mounts) {
                 step = plan_step(plan, PLAN_NETWORK, NULL,
                                  (policy->passes_any_name ? 0 : PLAN_CHECKS_NAMES) |

@@ -31,6 +31,7 @@ const char flags_policy_help[] =
         "  --connect HOST:PORT  a host by name (*.example.org too) or address; implies --net list\n"
         "  --bind PORT          publish a port of the command's on the host's loopback; implies --net list\n"
         "  --unix PATH          a unix socket that is reached with --net deny or list, and no other\n"
+        "  --no-loopback        no sockets at all with --net deny; an abatis that runs inside needs it\n"
         "  --no-verify-sni      TLS on port 443 and HTTP on 80 need not name the host that was asked for\n"
         "  --command NAME       only listed programs start: a name in PATH or an absolute path\n"
         "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"
@@ -66,6 +67,7 @@ static const struct flag {
         { "--connect", "network.connect", TAKES_POLICY, true },
         { "--bind", "network.bind", TAKES_POLICY, true },
         { "--unix", "network.unix", TAKES_POLICY, true },
+        { "--no-loopback", "network.loopback", TAKES_POLICY, false },
         { "--no-verify-sni", "network.verify_sni", TAKES_POLICY, false },
         { "--command", "process.commands", TAKES_POLICY, true },
         { "--env", "environment.pass", TAKES_POLICY, true },

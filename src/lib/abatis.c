@@ -121,8 +121,9 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
                         host_probe_limits(host);
                         break;
                 }
-        /* A list may have more ports than there can be listeners for. */
+        /* A list may have more ports than there can be listeners for; a loopback is asked for. */
         if (has_rules_for_later(policy) || policy->socket_places.count || policy->network == NETWORK_LIST ||
+            policy->network == NETWORK_DENY ||
             (host->landlock_abi < LANDLOCK_WITH_SCOPES && network_has_unix_sockets(policy->network)))
                 host_probe_broker(host);
         return r;
@@ -602,7 +603,7 @@ int abatis_result_connection(const abatis_result *result, size_t index, abatis_c
 
         if (index >= seen->count)
                 return 0;
-        connection_describe(&seen->items[index], out);
+        connection_give(&seen->items[index], out);
         return 1;
 }
 

@@ -276,6 +276,11 @@ bool plan_has(const struct plan *plan, enum plan_op op)
         return false;
 }
 
+bool plan_has_loopback(const struct plan *plan)
+{
+        return plan_has(plan, PLAN_LOOPBACK) || plan_has(plan, PLAN_LOOPBACK_AT_ONCE);
+}
+
 unsigned plan_broker_asks(const struct plan *plan)
 {
         for (size_t i = 0; i < plan->step_count; i++)

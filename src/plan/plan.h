@@ -78,6 +78,8 @@ enum plan_op {
         PLAN_PRIVATE_IPC,
         PLAN_NETWORK, /* a network of its own, and a relay to what the list allows; value is of enum plan_network */
         PLAN_STREAMS, /* where there is no network of its own: a relay that the broker connects the command to; likewise */
+        PLAN_LOOPBACK, /* a network of its own with nothing but a loopback: init makes it, and the sockets, from the first on; */
+        PLAN_LOOPBACK_AT_ONCE, /* or the command has it, and what its sockets hold is counted with it */
         PLAN_SESSION,
         PLAN_LIMIT, /* of the kernel, for each process; value is the enum limit */
         PLAN_CGROUP, /* of the kernel, for the whole tree; path is where the job gets a cgroup; value likewise */
@@ -174,6 +176,8 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);
 bool plan_has(const struct plan *plan, enum plan_op op);
+/* One of the two. */
+bool plan_has_loopback(const struct plan *plan);
 /* Of enum broker_asks; 0 also where there is no broker. */
 unsigned plan_broker_asks(const struct plan *plan);
 /* Whether the plan holds this limit by this op. */

@@ -46,6 +46,10 @@ static const struct op_text {
         [PLAN_STREAMS] = { "streams", "relay",
                            "only what network.connect allows is reached, by a relay that the broker connects to; "
                            "no UDP, so names are asked for over TCP (RES_OPTIONS); no servers" },
+        [PLAN_LOOPBACK] = { "loopback", "network namespace with the first socket",
+                            "a loopback of its own, which leads nowhere else and nobody else reaches" },
+        [PLAN_LOOPBACK_AT_ONCE] = { "loopback", "network namespace",
+                                    "a loopback of its own, which leads nowhere else and nobody else reaches" },
         [PLAN_SESSION] = { "session", "own session without terminal", "a new session and process group" },
         [PLAN_LIMIT] = { "limit", "rlimit", "a limit of the kernel for each process" },
         [PLAN_CGROUP] = { "cgroup", "cgroup", "a cgroup of its own for the whole tree" },

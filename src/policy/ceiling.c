@@ -187,6 +187,18 @@ static int cut_name_check(abatis_policy *policy, const abatis_policy *ceiling, a
         return 0;
 }
 
+static int cut_loopback(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        const struct note *note = policy_find_note(policy, KEY_LOOPBACK, NULL);
+
+        if (!ceiling->has[KEY_LOOPBACK] || !ceiling->has_no_loopback || policy->has_no_loopback)
+                return 0;
+        if (note && note->is_asked)
+                return refuse(keys[KEY_LOOPBACK].name, note->value, note->origin, err);
+        policy->has_no_loopback = true;
+        return 0;
+}
+
 /* A variable that is passed by name must be on the ceiling's list; where that passes all, it must not look secret. */
 static bool may_have(const abatis_policy *ceiling, enum key_id key, const char *item)
 {
@@ -366,6 +378,8 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
                 r = cut_network(policy, ceiling, err);
         if (!r)
                 r = cut_name_check(policy, ceiling, err);
+        if (!r)
+                r = cut_loopback(policy, ceiling, err);
         if (!r)
                 r = cut_exceptions(policy, ceiling, err);
         if (!r)

@@ -131,6 +131,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
                 into->shares_session = from->shares_session;
         if (from->has[KEY_VERIFY_SNI])
                 into->passes_any_name = from->passes_any_name;
+        if (from->has[KEY_LOOPBACK])
+                into->has_no_loopback = from->has_no_loopback;
         if (from->has[KEY_FORK])
                 into->forbids_forks = from->forbids_forks;
         if (from->has[KEY_CHECK_ARGUMENTS])

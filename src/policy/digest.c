@@ -62,7 +62,8 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
                                            policy->reaches_control_sockets,
                                            policy->passes_named_only,
                                            policy->forbids_forks,
-                                           policy->passes_any_name };
+                                           policy->passes_any_name,
+                                           policy->has_no_loopback };
         struct sha256 hash;
 
         sha256_init(&hash);

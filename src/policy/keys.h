@@ -22,6 +22,7 @@ enum key_id {
         KEY_BIND,
         KEY_UNIX,
         KEY_VERIFY_SNI,
+        KEY_LOOPBACK,
         KEY_FORK,
         KEY_SIGNALS,
         KEY_COMMANDS,

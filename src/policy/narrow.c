@@ -164,6 +164,9 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_VERIFY_SNI:
                 is_narrower = policy->passes_any_name || strcmp(entry->value, "false");
                 break;
+        case KEY_LOOPBACK:
+                is_narrower = !policy->has_no_loopback || strcmp(entry->value, "true");
+                break;
         case KEY_FORK:
                 is_narrower = !policy->forbids_forks || strcmp(entry->value, "true");
                 break;

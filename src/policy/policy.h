@@ -117,6 +117,7 @@ struct abatis_policy {
         bool reaches_control_sockets; /* may talk to docker, D-Bus and the like when unix sockets are allowed */
         bool passes_named_only;       /* of the environment, nothing but what the two lists name */
         bool passes_any_name;         /* in a list: what TLS and HTTP name need not be who was asked for */
+        bool has_no_loopback;         /* where the network is denied: then there are no sockets but pairs */
         bool forbids_forks;
         bool shares_session;         /* commands of one sandbox have /tmp and processes in common */
         bool is_finished;            /* policy_finish() has seen to everything since the last change */

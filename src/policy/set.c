@@ -235,6 +235,8 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
                 return set_session(policy, setting->value, err);
         case KEY_VERIFY_SNI:
                 return set_flag(setting->value, &policy->passes_any_name, false, err);
+        case KEY_LOOPBACK:
+                return set_flag(setting->value, &policy->has_no_loopback, false, err);
         case KEY_FORK:
                 return set_flag(setting->value, &policy->forbids_forks, false, err);
         case KEY_SIGNALS:

@@ -113,6 +113,12 @@ static void add_quantity(struct lines *lines, const abatis_policy *policy, enum 
         lines_add(lines, key, text, false, policy_origin(policy, key, NULL));
 }
 
+static void add_false(struct lines *lines, abatis_policy *policy, enum key_id key, bool is_false)
+{
+        if (is_false)
+                lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));
+}
+
 static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
 {
         switch (key) {
@@ -141,12 +147,13 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                         lines_add(lines, key, "shared", false, policy_origin(policy, key, NULL));
                 return;
         case KEY_VERIFY_SNI:
-                if (policy->passes_any_name)
-                        lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));
+                add_false(lines, policy, key, policy->passes_any_name);
+                return;
+        case KEY_LOOPBACK:
+                add_false(lines, policy, key, policy->has_no_loopback);
                 return;
         case KEY_FORK:
-                if (policy->forbids_forks)
-                        lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));
+                add_false(lines, policy, key, policy->forbids_forks);
                 return;
         case KEY_SIGNALS:
                 return; /* never */

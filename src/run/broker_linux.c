@@ -250,8 +250,8 @@ int broker_make(const struct plan *plan, const abatis_policy *policy, struct res
         broker->is_among_others = plan_has(plan, PLAN_SWEEP);
         resources->child.broker = broker;
         broker->has_streams = broker->asks & BROKER_STREAMS;
-        broker->has_unix_only =
-                policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK) && !broker->has_streams;
+        broker->has_unix_only = policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK) &&
+                                !plan_has_loopback(plan) && !broker->has_streams;
         /* The scope that the command's own domain has is not the broker's, who connects in its place. */
         broker->needs_scope =
                 broker->asks & BROKER_CONNECTS && resources->host->landlock_abi >= LANDLOCK_WITH_SCOPES;

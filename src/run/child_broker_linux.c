@@ -237,6 +237,19 @@ static long serve_connect(struct request *request, bool *goes_on)
                        : broker_connect(request);
 }
 
+static long serve_socket(struct request *request, bool *goes_on)
+{
+        switch (request->call) {
+        case SYS_socket:
+                return broker_socket(request);
+        case SYS_bind:
+        case SYS_listen:
+                return broker_bind(request);
+        default:
+                return serve_connect(request, goes_on);
+        }
+}
+
 static long serve(struct request *request, bool *goes_on)
 {
         switch (request->call) {
@@ -297,15 +310,15 @@ static long serve(struct request *request, bool *goes_on)
         case SYS_ioctl:
                 return pty_serve_peer(request, goes_on);
         case SYS_setpriority:
-                return request->args[0] == THE_THREAD ? judge_target(request, request->args[1], goes_on)
-                                                      : -EPERM;
         case SYS_ioprio_set:
-                return request->args[0] == THE_IO_THREAD ? judge_target(request, request->args[1], goes_on)
-                                                         : -EPERM;
+                return request->args[0] == (request->call == SYS_setpriority ? THE_THREAD : THE_IO_THREAD)
+                               ? judge_target(request, request->args[1], goes_on)
+                               : -EPERM;
         case SYS_connect:
-                return serve_connect(request, goes_on);
         case SYS_bind:
-                return broker_bind(request);
+        case SYS_listen:
+        case SYS_socket:
+                return serve_socket(request, goes_on);
         case SYS_kill:
         case SYS_tkill:
         case SYS_tgkill:
@@ -340,6 +353,8 @@ static bool changes_names(const struct request *request)
 #endif
         case SYS_connect:
         case SYS_bind:
+        case SYS_listen:
+        case SYS_socket:
         case SYS_ioctl:
         case SYS_mmap:
         case SYS_mprotect:
@@ -459,16 +474,24 @@ long child_broker_prepare(struct child_job *job)
         return r < 0 ? r : 0;
 }
 
+/* A keeper's filter refuses it to whoever has no pass. */
+static long load(const struct child_job *job, const struct sock_fprog *filter, unsigned flags)
+{
+        return RAW_PASSING(job->pass, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, filter);
+}
+
+bool child_asks_init(const struct child_job *job)
+{
+        return job->plan->broker || (job->plan->has_loopback && !job->closed);
+}
+
 long child_broker_give(struct child_job *job)
 {
-        const struct sock_fprog *filter = &job->plan->filter;
-        long listener = RAW(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                            SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE, filter),
-             r;
+        const struct sock_fprog *filter = job->closed ? job->closed : &job->plan->filter;
+        long listener = load(job, filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE), r;
 
         if (listener == -EINVAL)
-                listener =
-                        RAW(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, filter);
+                listener = load(job, filter, SECCOMP_FILTER_FLAG_NEW_LISTENER);
         if (listener < 0)
                 return listener;
         if (job->ground->namespaces) {
@@ -497,11 +520,11 @@ static long drop_capabilities(const struct child_job *job)
 static long take_from_command(struct child_job *job)
 {
         int number = child_wait(job, &job->listener, 0, true);
-        long process = RAW(SYS_pidfd_open, job->command, 0), r;
+        long process = RAW_PASSING(job->pass, SYS_pidfd_open, job->command, 0), r;
 
         if (process < 0)
                 return process;
-        r = RAW(SYS_pidfd_getfd, process, number, 0);
+        r = RAW_PASSING(job->pass, SYS_pidfd_getfd, process, number, 0);
         RAW(SYS_close, process);
         return r;
 }
@@ -540,7 +563,7 @@ long child_broker_take(struct child_job *job)
 }
 
 /* Nobody is left who could ask, or could be answered. */
-static bool is_over(long listener)
+bool broker_is_over(long listener)
 {
         const struct timespec at_once = { 0, 0 };
         struct pollfd questions = { (int)listener, POLLIN, 0 };
@@ -563,7 +586,7 @@ static void run_thread(void *argument)
         ask_for_short_slices();
         /* Without an answer the kernel says ENOSYS, and nobody gets anything. */
         if (r >= 0)
-                while (answer(room) >= 0 || !is_over(room->listener))
+                while (answer(room) >= 0 || !broker_is_over(room->listener))
                         ; /* who was killed meanwhile asks no more */
         for (;;)
                 RAW(SYS_exit, 0);

@@ -206,6 +206,8 @@ enum { BROKER_WILL_ANSWER = INT_MAX };
 void broker_send(long listener, uint64_t id, long result);
 /* The call itself is made, in the caller. */
 void broker_let_go_on(const struct request *request);
+/* Nobody is left who could ask, or could be answered. */
+bool broker_is_over(long listener);
 /* Gives the caller the descriptor, or the errno that stands for it, and closes it here. */
 long broker_give(const struct request *request, long fd, uint64_t flags);
 /* The same of what nobody notices to be open: the caller goes on before it is closed here. */
@@ -264,6 +266,9 @@ long broker_serve_code(const struct request *request, bool *goes_on);
 /* child_threads_linux.c: where the caller has other threads. If the judge says 0, the call goes on and is done before any of
  * them can do anything; BROKER_HAS_ANSWERED then, else a negative errno. */
 long broker_hold_others(const struct request *request, long (*judge)(const struct request *request));
+
+/* child_loopback_linux.c: socket() */
+long broker_socket(const struct request *request);
 
 /* child_signals_linux.c: kill() and its like. */
 long broker_signal(const struct request *request, bool *goes_on);

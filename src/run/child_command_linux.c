@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -331,7 +332,7 @@ static long take_launch(struct child_job *job)
 {
         /* The listener is init's to take, unless it was sent. */
         long kept[2] = { job->launches, job->listener };
-        long r = child_close_others(kept, job->plan->broker && job->ground->namespaces ? 2 : 1, 0);
+        long r = child_close_others(kept, child_asks_init(job) && job->ground->namespaces ? 2 : 1, 0);
         char byte = 0;
 
         if (r >= 0) {
@@ -344,11 +345,13 @@ static long take_launch(struct child_job *job)
         return r;
 }
 
-static long set_limit(const struct command_step *step)
+static long set_limit(const struct child_job *job, const struct command_step *step)
 {
+        /* Of the loopback's thread, which is there from the beginning then. */
+        const unsigned more = step->resource == RLIMIT_NPROC && job->loopback_stack;
         struct {
                 uint64_t soft, hard;
-        } wanted = { step->value, step->hard }, now = { 0, 0 };
+        } wanted = { step->value + more, step->hard + more }, now = { 0, 0 };
         long r = RAW(SYS_prlimit64, 0, step->resource, 0, &now);
 
         if (r < 0)
@@ -431,7 +434,7 @@ static long do_step(struct child_job *job, const struct command_step *step)
                 r = RAW(SYS_setsid);
                 return r < 0 ? r : 0;
         case COMMAND_LIMIT:
-                return set_limit(step);
+                return set_limit(job, step);
         case COMMAND_PRIVILEGES:
                 return drop_privileges(step);
         case COMMAND_RULES:
@@ -439,9 +442,10 @@ static long do_step(struct child_job *job, const struct command_step *step)
         case COMMAND_LANDLOCK:
                 return restrict_paths(job);
         case COMMAND_SECCOMP:
-                if (job->plan->broker)
+                if (child_asks_init(job))
                         return child_broker_give(job);
-                return RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &job->plan->filter);
+                return RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0,
+                           job->closed ? job->closed : &job->plan->filter);
         case COMMAND_WAIT:
                 return wait_for_init(job);
         case COMMAND_CHDIR:
@@ -514,12 +518,26 @@ static bool take_files(struct child_job *job)
         return r >= 0;
 }
 
+/* While it still may. */
+static bool enter_network(struct child_job *job)
+{
+        long r = job->plan->has_loopback_at_once ? RAW(SYS_unshare, CLONE_NEWNET) : 0;
+
+        if (r >= 0 && job->plan->has_loopback_at_once)
+                r = child_network_raise(0);
+        if (r < 0 && child_claim_report(job)) {
+                job->failed_plan_op = job->ground->plan_op;
+                job->failed_errno = (int)-r;
+        }
+        return r >= 0;
+}
+
 static void run_command(void *argument)
 {
         struct child_job *job = argument;
         const struct child_ground *ground = job->ground;
 
-        if (depend_on_init(job) && take_files(job) &&
+        if (depend_on_init(job) && take_files(job) && enter_network(job) &&
             do_steps(job, ground->command_steps, ground->command_count))
                 do_steps(job, job->plan->command_steps, job->plan->command_count);
         give_up();

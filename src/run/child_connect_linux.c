@@ -385,7 +385,9 @@ static long judge(struct request *request, struct connector *connector, long *ob
         if (connector->domain != AF_UNIX && broker->asks & BROKER_DOORS)
                 knock(request, address);
         if (connector->domain != AF_UNIX)
-                return broker->has_unix_only ? -EACCES /* as Landlock says to the command */ : 0;
+                return broker->has_unix_only || request->job->closed
+                               ? -EACCES /* as Landlock says to the command */
+                               : 0;
         if (is_abstract(address) && !broker->needs_scope)
                 return -EPERM; /* whose it is nobody tells; and none is on a list */
         if (!has_path(address))
@@ -418,15 +420,17 @@ long broker_connect(struct request *request)
         return connect_pinned(request, connector, is_taken, object);
 }
 
+/* A unix socket that nobody has bound has a name all the same, once it was to be connected with SO_PASSCRED. */
 long broker_bind(const struct request *request)
 {
+        const bool listens = request->call == SYS_listen;
         struct socket_name address;
         int domain = 0;
         long socket = take_descriptor(request, (int)request->args[0]), r;
 
         if (socket < 0)
                 return socket;
-        r = read_address(request, &address);
+        r = listens ? 0 : read_address(request, &address);
         if (!r)
                 r = get_option(socket, SO_DOMAIN, &domain);
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
@@ -435,7 +439,8 @@ long broker_bind(const struct request *request)
         if (!r && !caller_is_waiting(request))
                 r = -ESRCH;
         if (!r)
-                r = RAW(SYS_bind, socket, address.bytes, address.length);
+                r = listens ? RAW(SYS_listen, socket, request->args[1])
+                            : RAW(SYS_bind, socket, address.bytes, address.length);
         RAW(SYS_close, socket);
         return r;
 }

@@ -294,6 +294,15 @@ static bool is_spare(struct child_job *job)
                                            __ATOMIC_ACQUIRE);
 }
 
+/* The first, and with it all others. If nobody can answer, the kernel does: with ENOSYS. Or nobody is left to ask any. */
+static void leave_questions(struct child_job *job, struct pollfd *questions)
+{
+        if (questions->revents & POLLIN)
+                child_loopback_start(job);
+        RAW(SYS_close, questions->fd);
+        questions->fd = -1;
+}
+
 /* Until the command or the host program ends. */
 static void hold(struct child_job *job, long signals)
 {
@@ -315,6 +324,10 @@ static void hold(struct child_job *job, long signals)
                         held.waits[held.mounts] = (struct pollfd){ (int)mounts, POLLPRI, 0 };
                 }
         }
+        if (child_asks_init(job) && !job->plan->broker && !job->loopback_stack) {
+                held.questions = held.wait_count++;
+                held.waits[held.questions] = (struct pollfd){ job->questions, POLLIN, 0 };
+        }
         if (job->launches) {
                 held.keeper = held.wait_count++;
                 held.waits[held.keeper] = (struct pollfd){ job->life, 0, 0 };
@@ -334,6 +347,8 @@ static void hold(struct child_job *job, long signals)
                                 return;
                         held.waits[held.keeper].fd = -1;
                 }
+                if (held.questions && held.waits[held.questions].revents)
+                        leave_questions(job, &held.waits[held.questions]);
                 if (held.mounts && (held.waits[held.mounts].revents || is_missing)) {
                         if (!restore_masks(job, &is_missing))
                                 return;
@@ -377,10 +392,14 @@ static long open_signals(struct child_job *job, const struct init_step *start)
 static bool start_broker(struct child_job *job)
 {
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        long r = job->plan->broker ? child_broker_take(job) : 0;
+        long r = child_asks_init(job) ? child_broker_take(job) : 0;
 
         if (job->plan->broker && r >= 0)
                 r = child_broker_start(job, r);
+        else if (r >= 0)
+                job->questions = (int)r;
+        if (job->loopback_stack && r >= 0)
+                r = child_loopback_start(job);
         /* Unless the command has said why it gave none. */
         return r >= 0 || report(job, &start, r);
 }

@@ -149,6 +149,10 @@ struct child_plan {
         uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
         const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
         bool has_network, has_relay;       /* as in child_ground */
+        bool has_loopback;         /* the filter asks for sockets on one: see child_loopback_linux.c */
+        bool has_loopback_at_once; /* the command is in the network of one */
+        bool counts_memory;        /* by process: what sockets hold must be little */
+        bool counts_threads;       /* a thread of init's is counted with the command's processes */
 };
 
 enum {
@@ -218,7 +222,16 @@ struct child_job {
         int network_asker;               /* socket of the thread that knows whose a connection is, or 0 */
         char *network_stack;             /* of the thread that makes sockets there, and behind it of the one
                                             that knows whose they are; owned by the parent */
-        int broker_sockets[2];           /* from the command to init, where there are no namespaces */
+        char *loopback_stack; /* owned by the job: of the thread that makes sockets, if it is not to wait for the first
+                                 question; else NULL */
+        const struct sock_fprog
+                *closed; /* owned by the job: instead of the plan's filter, without a loopback; or NULL */
+        /* Of the loopback, where a broker asks for it: what is asked, a lock of the broker's threads and a futex (enum loopback_word). */
+        uint64_t loopback_id;
+        int loopback_lock, loopback_word;
+        int loopback_socket[3]; /* domain, type, protocol */
+        int questions; /* init's descriptor of the listener, where there is a loopback and no broker */
+        int broker_sockets[2];                  /* from the command to init, where there are no namespaces */
         struct child_broker_room *broker_rooms; /* one for each of its threads */
         int broker_count;
         int names_lock;   /* a futex, of the broker's threads: names are changed one after the other */
@@ -315,6 +328,12 @@ long child_who_start(struct child_job *job);
 /* Tells the relay that this, an address of a socket's, is about to be connected to, and waits until it listens there, if it may. */
 void child_network_knock(const struct child_job *job, const void *bytes, long size);
 void child_network_run_relay(void *relay);
+/* A thread that answers questions for sockets; the caller, who saw the first, closes its listener then. */
+long child_loopback_start(struct child_job *job);
+/* Raises the loopback of the network that this thread is in. */
+long child_network_raise(uint64_t pass);
+/* Whether the filter sends it questions, for the broker or the loopback. */
+bool child_asks_init(const struct child_job *job);
 long child_send_descriptor(long socket, long fd);
 /* Also for the parent: a message with so many descriptors, five at most; it is sent at once or not. */
 long child_send(long socket, const void *bytes, size_t size, const int *fds, size_t count);

@@ -28,12 +28,15 @@ enum verdict {
         CHECK_CHMOD_1, /* as CHECK_MODE_1, then the broker */
         CHECK_CHMOD_2,
         CHECK_SELF,           /* this thread, or its group; about another the broker is asked */
+        CHECK_LIMITS,         /* likewise; of prlimit64, by which others' may be read */
         CHECK_PRIORITY_OF,    /* this thread or its group, likewise; of setpriority */
         CHECK_IO_PRIORITY_OF, /* of ioprio_set, which counts from 1 */
         CHECK_MAPPING,        /* about a file that is mapped as code the broker is asked */
         CHECK_SEND_2,         /* flags in this argument: what is sent connects nothing */
         CHECK_SEND_3,
-        CHECK_OPTION, /* of a socket: none that leads its packets elsewhere */
+        CHECK_OPTION,   /* of a socket: none that leads its packets elsewhere */
+        CHECK_LISTENER, /* of seccomp: nobody else answers questions, see make_ranges() */
+        CHECK_TRACING,  /* of ptrace: no stop before a call, where that deceives filters */
         VERDICT_COUNT,
         FIRST_CHECK = CHECK_CLONE,
 };

@@ -84,6 +84,9 @@ static const struct entry entries[] = {
         { 427 /* io_uring_register */, ABSENT },
         /* other processes */
         { SYS_kcmp, REFUSE },
+#ifdef __aarch64__
+        { SYS_ptrace, CHECK_TRACING },
+#endif
         { SYS_prlimit64, CHECK_TARGET },
         { 438 /* pidfd_getfd */, REFUSE },
         /* terminals */

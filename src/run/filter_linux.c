@@ -178,6 +178,11 @@ static void emit_open(struct builder *builder, unsigned flags_argument)
         emit_check_bits(builder, flags_argument + 1, 06000, ALLOW);
 }
 
+static bool asks_about_others(const struct builder *builder)
+{
+        return builder->options->has_broker || builder->options->asks_doors;
+}
+
 /* 0 is the caller itself. What comes before it says of what: a thread, a group, or every process of a user. */
 static void emit_priority(struct builder *builder, unsigned group)
 {
@@ -185,6 +190,39 @@ static void emit_priority(struct builder *builder, unsigned group)
         emit_test_unless(builder, BPF_JEQ, 0, ASK);
         emit_load(builder, 0);
         emit_test_to(builder, BPF_JGT, group, ASK, ALLOW);
+}
+
+/* 0 is the caller itself. Others' are only read, unless somebody is there to tell who it is. */
+static void emit_limits(struct builder *builder)
+{
+        emit_load(builder, 0);
+        if (asks_about_others(builder)) {
+                emit_test_to(builder, BPF_JEQ, 0, ALLOW, ASK);
+                return;
+        }
+        emit_test_if(builder, BPF_JEQ, 0, ALLOW);
+        emit_load(builder, 2);
+        emit_test_unless(builder, BPF_JEQ, 0, REFUSE);
+        emit(builder, BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args) + 8 * 2 + 4);
+        emit_test_to(builder, BPF_JEQ, 0, ALLOW, REFUSE);
+}
+
+/* On arm64 a filter is shown the first argument as it was when the call began, and the kernel takes what is in the register by then: who
+ * stops another before a call, and sets that register, has it judged by one and made with the other. So nobody stops there; who cannot,
+ * cannot forge the request either, which is a first argument itself. */
+static void emit_tracing(struct builder *builder)
+{
+        static const unsigned stopping[] = { 24 /* PTRACE_SYSCALL */, 31 /* PTRACE_SYSEMU */,
+                                             32 /* PTRACE_SYSEMU_SINGLESTEP */ };
+        size_t options;
+
+        emit_load(builder, 0);
+        for (size_t i = 0; i < sizeof(stopping) / sizeof(*stopping); i++)
+                emit_test_if(builder, BPF_JEQ, stopping[i], REFUSE);
+        options = emit_test(builder, BPF_JEQ, 0x4200 /* PTRACE_SETOPTIONS */);
+        emit_test_unless(builder, BPF_JEQ, 0x4206 /* PTRACE_SEIZE */, ALLOW);
+        land(builder, options);
+        emit_check_bits(builder, 3, 0x80 /* PTRACE_O_TRACESECCOMP */, ALLOW);
 }
 
 /* No new namespaces. And who is no thread has descriptors of its own, where the broker goes by what they are. */
@@ -239,27 +277,23 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 emit_test_to(builder, BPF_JEQ, 1, REFUSE, ALLOW);
                 return;
         case CHECK_MODE_1:
-                emit_check_bits(builder, 1, 06000, ALLOW);
-                return;
         case CHECK_MODE_2:
-                emit_check_bits(builder, 2, 06000, ALLOW);
+                emit_check_bits(builder, verdict == CHECK_MODE_1 ? 1 : 2, 06000, ALLOW);
                 return;
         case CHECK_OPEN_1:
-                emit_open(builder, 1);
-                return;
         case CHECK_OPEN_2:
-                emit_open(builder, 2);
+                emit_open(builder, verdict == CHECK_OPEN_1 ? 1 : 2);
                 return;
         case CHECK_CHMOD_1:
-                emit_check_bits(builder, 1, 06000, ASK);
-                return;
         case CHECK_CHMOD_2:
-                emit_check_bits(builder, 2, 06000, ASK);
+                emit_check_bits(builder, verdict == CHECK_CHMOD_1 ? 1 : 2, 06000, ASK);
                 return;
         case CHECK_SELF:
                 emit_load(builder, 0);
-                emit_test_to(builder, BPF_JEQ, 0, ALLOW,
-                             builder->options->has_broker || builder->options->asks_doors ? ASK : REFUSE);
+                emit_test_to(builder, BPF_JEQ, 0, ALLOW, asks_about_others(builder) ? ASK : REFUSE);
+                return;
+        case CHECK_LIMITS:
+                emit_limits(builder);
                 return;
         case CHECK_PRIORITY_OF:
                 emit_priority(builder, 1 /* PRIO_PGRP */);
@@ -281,6 +315,12 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 return;
         case CHECK_OPTION:
                 filter_emit_option(builder);
+                return;
+        case CHECK_TRACING:
+                emit_tracing(builder);
+                return;
+        case CHECK_LISTENER:
+                emit_check_bits(builder, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, ALLOW);
                 return;
         case ALLOW:
         case REFUSE:
@@ -369,7 +409,7 @@ static void emit_returns(struct builder *builder)
 
         for (size_t i = 0; i < sizeof(returns) / sizeof(*returns); i++)
                 if (land_all(builder, returns[i].verdict)) {
-                        if (returns[i].verdict == REFUSE || returns[i].verdict == ABSENT)
+                        if (returns[i].verdict != ALLOW)
                                 emit_pass(builder);
                         emit_return(builder, returns[i].value);
                 }
@@ -398,6 +438,7 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                                                                  SYS_shmget,       SYS_msgget,
                                                                  SYS_semget,       SYS_vmsplice };
         unsigned char verdicts[LAST_KNOWN + 2] = { ALLOW };
+        const bool has_network = options->network == NETWORK_LIST || options->has_loopback;
         size_t count = 0;
 
         for (size_t i = 0; i < ENTRY_COUNT; i++)
@@ -425,16 +466,23 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
         if (!options->has_memory_files)
                 verdicts[SYS_memfd_create] = ABSENT;
         /* The limits of init, which then has threads, and numbers beside its own. */
-        if (options->network == NETWORK_LIST)
-                verdicts[SYS_prlimit64] = CHECK_SELF;
+        if (has_network)
+                verdicts[SYS_prlimit64] = CHECK_LIMITS;
+        /* Of two filters that ask, the kernel asks for the later, and whoever answers for it may say that the call goes on: in the host's
+         * network. It refuses a second listener (EBUSY) only as long as the first is open. */
+        if (options->has_loopback || options->has_broker || options->asks_doors)
+                verdicts[SYS_seccomp] = CHECK_LISTENER;
         /* One that came as stdin is good for its peer. Landlock would judge TCP alone, and listen() without bind() not at all. */
-        if (options->network == NETWORK_DENY)
+        if (options->network == NETWORK_DENY && !options->has_loopback)
                 verdicts[SYS_bind] = verdicts[SYS_listen] = REFUSE;
-        if (options->network == NETWORK_DENY && !options->asks_connects)
+        if (options->network == NETWORK_DENY && !options->has_loopback && !options->asks_connects)
                 verdicts[SYS_socket] = verdicts[SYS_connect] = REFUSE;
-        /* Of listed sockets the command makes none: whose address it is the broker sees. */
-        if (options->network == NETWORK_LIST && options->asks_connects && !options->asks_streams)
+        /* A pair's address would be one of the host's network. */
+        if (options->has_loopback)
                 verdicts[SYS_bind] = ASK;
+        /* Of listed sockets the command makes none: whose address it is the broker sees. */
+        if (has_network && options->asks_connects && !options->asks_streams)
+                verdicts[SYS_bind] = verdicts[SYS_listen] = ASK;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
         for (unsigned number = 0; number < sizeof(verdicts); number++)
@@ -472,7 +520,7 @@ int filter_build(const struct filter_options *options, struct filter *filter, ab
         struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
                                  OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_STREAMS_COUNT + OF_SIGNALS_COUNT +
                                  OF_MAPPINGS_COUNT + HOMELESS_COUNT) +
-                            3];
+                            7];
         size_t count = make_ranges(ranges, options);
 
         if (build(options, ranges, count, false, filter) || build(options, ranges, count, true, filter))

@@ -16,6 +16,7 @@ struct filter {
 
 struct filter_options {
         enum network_mode network;
+        bool has_loopback; /* with NETWORK_DENY: what may be on a loopback of its own is asked for */
         bool has_memory_files; /* no mount and no Landlock rule covers them, and they are started like any program */
         bool counts_memory;   /* by process: there must be none that belongs to no process */
         bool is_among_others; /* there are no namespaces: the numbers of processes and queues are the host's */
@@ -37,5 +38,9 @@ struct filter_options {
 
 /* Fails only if the program outgrows FILTER_MAX. */
 int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err);
+
+/* Of a job that has the other one from its keeper: asks about all that this may ask about. What is refused stays refused,
+ * whichever of the two says so. */
+void filter_build_questions(struct filter *filter);
 
 #endif

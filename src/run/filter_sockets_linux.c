@@ -7,7 +7,7 @@
 #include "run/filter_builder_linux.h"
 
 /* Stream and datagram, over TCP and UDP: no raw, no SCTP, no MPTCP. */
-static void emit_internet_socket(struct builder *builder)
+static void emit_internet_socket(struct builder *builder, enum verdict if_fit)
 {
         static const unsigned protocols[] = { 0, 6, 17 };
         size_t stream;
@@ -18,7 +18,7 @@ static void emit_internet_socket(struct builder *builder)
         emit_test_unless(builder, BPF_JEQ, SOCK_DGRAM, REFUSE);
         land(builder, stream);
         emit_load(builder, 2);
-        EMIT_LIST(builder, protocols, ALLOW, REFUSE);
+        EMIT_LIST(builder, protocols, if_fit, REFUSE);
 }
 
 /* A datagram can be aimed at anybody by its address, which lies in memory; what is connected cannot. AF_UNIX takes SOCK_RAW
@@ -67,37 +67,40 @@ static void emit_streams_only(struct builder *builder)
         EMIT_LIST(builder, protocols, ALLOW, REFUSE);
 }
 
-/* Where the network is denied and nobody is asked, none is made, see make_ranges(). */
+/* Where the network is denied and nobody is asked, none is made, see make_ranges(). On a loopback of its own it is another's to make: in
+ * that network. */
 void filter_emit_socket(struct builder *builder)
 {
-        bool asks = builder->options->asks_connects;
+        const struct filter_options *options = builder->options;
+        const enum verdict if_fit = options->has_loopback ? ASK : ALLOW;
         size_t internet[2], local;
 
-        if (builder->options->network == NETWORK_UNIX_ONLY || builder->options->network == NETWORK_DENY) {
-                emit_unix_only(builder, asks);
+        if (options->network == NETWORK_UNIX_ONLY ||
+            (options->network == NETWORK_DENY && !options->has_loopback)) {
+                emit_unix_only(builder, options->asks_connects);
                 return;
         }
-        if (builder->options->asks_streams) {
+        if (options->asks_streams) {
                 emit_streams_only(builder);
                 return;
         }
         emit_load(builder, 0);
         local = emit_test(builder, BPF_JEQ, AF_UNIX);
-        if (!asks)
+        if (!options->asks_connects)
                 jump_to_verdict(builder, local, true,
-                                builder->options->network == NETWORK_LIST ? REFUSE : ALLOW);
+                                network_has_unix_sockets(options->network) ? ALLOW : REFUSE);
         internet[0] = emit_test(builder, BPF_JEQ, AF_INET);
         internet[1] = emit_test(builder, BPF_JEQ, AF_INET6);
         emit_test_unless(builder, BPF_JEQ, AF_NETLINK, REFUSE);
         emit_load(builder, 2);
-        emit_test_to(builder, BPF_JEQ, 0 /* NETLINK_ROUTE */, ALLOW, REFUSE);
-        if (asks) {
+        emit_test_to(builder, BPF_JEQ, 0 /* NETLINK_ROUTE */, if_fit, REFUSE);
+        if (options->asks_connects) {
                 land(builder, local);
                 emit_connected_only(builder);
         }
         land(builder, internet[0]);
         land(builder, internet[1]);
-        emit_internet_socket(builder);
+        emit_internet_socket(builder, if_fit);
 }
 
 /* Unix sockets only. Where sockets are refused, a datagram pair is too. */

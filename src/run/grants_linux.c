@@ -249,8 +249,9 @@ int grants_make(const struct plan *plan, const abatis_policy *policy, const abat
         int abi = host->landlock_abi;
 
         ruleset->handled_fs = ll_handled_fs(abi);
-        /* With a list the sandbox has a network of its own, and may do there what it likes. */
-        if (abi >= 4 && policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK))
+        /* In a network of its own the sandbox may do what it likes. */
+        if (abi >= 4 && policy->network != NETWORK_ALLOW && !plan_has(plan, PLAN_NETWORK) &&
+            !plan_has_loopback(plan))
                 ruleset->handled_net = LL_NET_BIND_TCP | LL_NET_CONNECT_TCP;
         if (abi >= 6)
                 ruleset->scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;

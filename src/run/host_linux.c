@@ -266,9 +266,11 @@ static void find_broker(abatis_host *host, int error)
 {
         if (!has_broker_calls(host))
                 snprintf(host->broker_reason, sizeof(host->broker_reason), "that takes Linux 5.9");
-        else if (error == EBUSY)
-                snprintf(host->broker_reason, sizeof(host->broker_reason),
-                         "a sandbox around this one has a broker, and the kernel lets no process have two");
+        else if (error == EBUSY || error == EPERM)
+                snprintf(
+                        host->broker_reason, sizeof(host->broker_reason),
+                        "a sandbox around this one has one, or a loopback, and the kernel lets no process have two; "
+                        "fix: start that one with --no-loopback");
         else if (error)
                 snprintf(host->broker_reason, sizeof(host->broker_reason),
                          "seccomp notifications are refused (%s)", strerror(error));

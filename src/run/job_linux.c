@@ -151,6 +151,19 @@ int job_make_rooms(struct job *job, abatis_error *err)
         return job->child.broker_rooms ? 0 : error_memory(err);
 }
 
+/* A thread that is counted with the command's processes is there from the beginning, so that there are always as many left. */
+static int choose_loopback(struct job *job, abatis_error *err)
+{
+        const struct resources *resources = job->context.resources;
+
+        if (stdio_has_aimable(&job->stdio))
+                return resources_close_network(resources, &job->child.closed, err);
+        if (!resources->child.has_loopback || !resources->child.counts_threads)
+                return 0;
+        job->child.loopback_stack = malloc(CHILD_STACK_SIZE);
+        return job->child.loopback_stack ? 0 : error_memory(err);
+}
+
 /* What a keeper or a session has given already. */
 int job_take_plan(struct job *job, abatis_error *err)
 {
@@ -165,6 +178,8 @@ int job_take_plan(struct job *job, abatis_error *err)
                 return error_memory(err);
         job->child.slots = job->slots;
         job->child.plan = &resources->child;
+        if (!r && (resources->child.has_loopback || resources->child.has_loopback_at_once))
+                r = choose_loopback(job, err);
         return r ? r : job_make_rooms(job, err);
 }
 
@@ -313,6 +328,8 @@ void job_free(struct job *job)
         free(job->slots);
         free(job->child.broker_rooms);
         free(job->child.stamps);
+        free((void *)job->child.closed);
+        free(job->child.loopback_stack);
         network_free(job->network);
         free(job);
 }
@@ -408,21 +425,12 @@ struct job *job_new(struct resources *resources)
         return NULL;
 }
 
-/* A file that is read may have to be opened again in mounts that a prepared job has left behind. */
-static bool is_file_to_read(int fd)
-{
-        struct stat status;
-
-        return fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
-               (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
-}
-
 /* Whether a job that was begun before these were known will do. */
 static bool suits_all(const abatis_job_options *options)
 {
-        return !options->terminal && (options->stdin_data || !is_file_to_read(options->stdin_fd)) &&
+        return !options->terminal && (options->stdin_data || !stdio_is_particular(options->stdin_fd)) &&
                (options->capture ||
-                (!is_file_to_read(options->stdout_fd) && !is_file_to_read(options->stderr_fd)));
+                (!stdio_is_particular(options->stdout_fd) && !stdio_is_particular(options->stderr_fd)));
 }
 
 int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
@@ -551,6 +559,8 @@ static int limit_output(struct job *job, abatis_error *err)
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err)
 {
         const uint64_t *limits = context->policy->limits;
+        const struct child_plan *plan = &context->resources->child;
+        bool is_begun = (plan->has_loopback || plan->has_loopback_at_once) && (job->is_ready || job->session);
         int r = 0;
 
         job->context = *context;
@@ -568,7 +578,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
                 r = job_renew_ground(job, err);
         if (!r)
                 r = stdio_check(&job->stdio, context->policy,
-                                plan_broker_asks(context->plan) & (BROKER_CONNECTS | BROKER_SOCKETS), err);
+                                plan_broker_asks(context->plan) & (BROKER_CONNECTS | BROKER_SOCKETS),
+                                is_begun, err);
         if (!r)
                 r = prepare_command(job, err);
         if (!r && limits[LIMIT_TIMEOUT])

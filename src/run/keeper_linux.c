@@ -45,6 +45,7 @@ struct keeper {
         pid_t owner;                 /* who forks has a copy of this, and not of the processes */
         struct steps world_steps, job_steps;
         struct child_plan world_plan, job_plan;
+        struct filter questions; /* that a job has beside the keeper's, if it has a loopback */
         struct filter_options filter_options;
         const char **
                 places; /* owned: where something is mounted in the world, from its root; borrowed from the steps */
@@ -531,6 +532,10 @@ static int make(struct keeper *keeper, const struct plan *plan, const abatis_pol
         resources_describe_filter(plan, policy, &keeper->filter_options);
         share_plan(&keeper->world_plan, resources, &keeper->world_steps, &keeper->world_steps);
         share_plan(&keeper->job_plan, resources, &keeper->job_steps, &keeper->world_steps);
+        filter_build_questions(&keeper->questions);
+        if (resources->child.has_loopback && !resources->child.broker)
+                keeper->job_plan.filter = (struct sock_fprog){ (unsigned short)keeper->questions.length,
+                                                               keeper->questions.code };
         return r;
 }
 

@@ -19,7 +19,11 @@ void resources_describe_filter(const struct plan *plan, const abatis_policy *pol
                            !plan_has(plan, PLAN_STREAMS);
 
         *out = (struct filter_options){
-                .network = has_no_list ? NETWORK_DENY : policy->network,
+                /* In a network that the command has from the beginning nothing is asked. */
+                .network = has_no_list                             ? NETWORK_DENY
+                           : plan_has(plan, PLAN_LOOPBACK_AT_ONCE) ? NETWORK_LIST
+                                                                   : policy->network,
+                .has_loopback = plan_has(plan, PLAN_LOOPBACK),
                 .has_memory_files = !policy->commands.count,
                 .counts_memory = plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY),
                 .is_among_others = plan_has(plan, PLAN_SWEEP),
@@ -39,19 +43,20 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                    struct resources **out, abatis_error *err)
 {
         struct resources *resources = calloc(1, sizeof(*resources));
-        struct filter_options filter;
+        struct filter_options *filter;
         int r;
 
         if (!resources)
                 return error_memory(err);
-        resources_describe_filter(plan, policy, &filter);
+        filter = &resources->filter_options;
+        resources_describe_filter(plan, policy, filter);
         resources->host = host;
         r = copies_read(plan, &resources->copies, err);
         if (!r)
                 r = steps_make(STEPS_WHOLE, plan, policy, host, &resources->copies, &resources->strings,
                                &resources->steps, err);
         if (!r)
-                r = filter_build(&filter, &resources->filter, err);
+                r = filter_build(filter, &resources->filter, err);
         if (!r && plan_has(plan, PLAN_LANDLOCK))
                 r = grants_make(plan, policy, host, resources, err);
         if (!r && plan_has(plan, PLAN_BROKER))
@@ -63,6 +68,10 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         resources->child.keeps_masks = plan_has(plan, PLAN_HIDE) || plan_has(plan, PLAN_PROTECT);
         resources->child.has_network = plan_has(plan, PLAN_NETWORK);
         resources->child.has_relay = plan_has(plan, PLAN_NETWORK) || plan_has(plan, PLAN_STREAMS);
+        resources->child.has_loopback = plan_has(plan, PLAN_LOOPBACK);
+        resources->child.has_loopback_at_once = plan_has(plan, PLAN_LOOPBACK_AT_ONCE);
+        resources->child.counts_memory = plan_limits_by(plan, PLAN_COUNT, LIMIT_MEMORY);
+        resources->child.counts_threads = plan_limits_by(plan, PLAN_LIMIT, LIMIT_PROCESSES);
         resources->child.root_length = resources->steps.root_length;
         resources->child.init_steps = resources->steps.init;
         resources->child.init_count = resources->steps.init_count;
@@ -74,6 +83,30 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         resources->child.filter =
                 (struct sock_fprog){ (unsigned short)resources->filter.length, resources->filter.code };
         *out = resources;
+        return 0;
+}
+
+int resources_close_network(const struct resources *resources, const struct sock_fprog **out,
+                            abatis_error *err)
+{
+        struct filter_options options = resources->filter_options;
+        struct {
+                struct sock_fprog program;
+                struct filter filter;
+        } *closed = malloc(sizeof(*closed));
+        int r;
+
+        if (!closed)
+                return error_memory(err);
+        options.network = NETWORK_DENY;
+        options.has_loopback = false;
+        r = filter_build(&options, &closed->filter, err);
+        if (r < 0) {
+                free(closed);
+                return r;
+        }
+        closed->program = (struct sock_fprog){ (unsigned short)closed->filter.length, closed->filter.code };
+        *out = &closed->program;
         return 0;
 }
 

@@ -17,6 +17,7 @@ struct resources {
         const abatis_host *host; /* borrowed from the sandbox */
         struct strings strings;  /* owned: paths made here that the steps borrow */
         struct copies copies;    /* owned */
+        struct filter_options filter_options;
         struct filter filter;
         struct child_broker broker; /* its lists are owned, what they hold is the policy's */
         struct stacks stacks;       /* owned */
@@ -26,5 +27,9 @@ struct resources {
 
 void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,
                                struct filter_options *out);
+/* The filter without a loopback, for a job that is given a socket of another network, which it must not connect anew. The caller
+ * frees it. */
+int resources_close_network(const struct resources *resources, const struct sock_fprog **out,
+                            abatis_error *err);
 
 #endif

@@ -28,6 +28,15 @@ static bool has_peer(int fd)
         return getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
 }
 
+static bool is_aimable(int fd)
+{
+        int domain = 0;
+        socklen_t size = sizeof(domain);
+
+        return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 || domain != AF_UNIX ||
+               !has_peer(fd);
+}
+
 /* A connected stream leads where its other end is; anything else can be aimed at whom the command likes: one that has no other end
  * yet also by sending (MSG_FASTOPEN). */
 static bool is_far_reaching(int fd, bool *is_unix)
@@ -43,6 +52,16 @@ static bool is_far_reaching(int fd, bool *is_unix)
         if (domain != AF_UNIX && !has_peer(fd))
                 return true;
         return type != SOCK_STREAM && !(domain == AF_UNIX && type == SOCK_SEQPACKET);
+}
+
+bool stdio_is_particular(int fd)
+{
+        struct stat status;
+
+        if (fd < 0 || fstat(fd, &status) < 0)
+                return false;
+        return S_ISREG(status.st_mode) ? (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY
+                                       : S_ISSOCK(status.st_mode) && is_aimable(fd);
 }
 
 /* The path of a file that was opened with these flags, if that was for reading and it still has one. */
@@ -125,7 +144,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                         names[index]);
         } else if (S_ISSOCK(status.st_mode)) {
                 stdio->is_far_reaching[index] = is_far_reaching(given, &stdio->is_unix[index]);
-                stdio->is_aimable[index] = !stdio->is_unix[index] || !has_peer(given);
+                stdio->is_aimable[index] = is_aimable(given);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
                 r = find_path(given, flags, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode)) {
@@ -158,14 +177,20 @@ static bool is_memory_file(dev_t device)
         return fd < 0 || fstat(fd, &status) < 0 || status.st_dev == device;
 }
 
-int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_connects, abatis_error *err)
+bool stdio_has_aimable(const struct stdio *stdio)
+{
+        return stdio->is_aimable[0] || stdio->is_aimable[1] || stdio->is_aimable[2];
+}
+
+int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_connects, bool has_loopback,
+                abatis_error *err)
 {
         for (int i = 0; i < 3; i++) {
                 int r = 0;
 
-                /* With a list connect() is not refused. */
+                /* With a list connect() is not refused; nor where a filter with a loopback is loaded already. */
                 bool is_too_far = stdio->is_far_reaching[i] ||
-                                  (stdio->is_aimable[i] && policy->network == NETWORK_LIST);
+                                  (stdio->is_aimable[i] && (has_loopback || policy->network == NETWORK_LIST));
 
                 if (is_too_far && policy->network != NETWORK_ALLOW)
                         r = error_set(

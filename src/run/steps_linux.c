@@ -279,6 +279,11 @@ static void begin_landlock(struct opener *opener)
                 restrict_paths(opener);
 }
 
+static bool asks_init(const struct plan *plan)
+{
+        return plan_has(plan, PLAN_BROKER) || plan_has(plan, PLAN_LOOPBACK);
+}
+
 /* What is left for the command when its filter is loaded. */
 static void finish_command(struct opener *opener)
 {
@@ -289,7 +294,7 @@ static void finish_command(struct opener *opener)
                         opener_command(opener, COMMAND_LANDLOCK);
         } else {
                 /* Init has the listener, and answers. */
-                if (plan_has(opener->plan, PLAN_BROKER))
+                if (asks_init(opener->plan))
                         opener_command(opener, COMMAND_WAIT);
                 opener_command(opener, COMMAND_TAKE);
                 if (lists_entries(opener->plan))
@@ -324,6 +329,14 @@ static void cover_hosts(struct opener *opener)
                 opener_init(opener, INIT_COVER, "/etc/hosts")->target = "hosts";
 }
 
+static void bind_again(struct opener *opener, const struct step *step)
+{
+        struct init_step *child = opener_init(opener, INIT_BIND, in_root(opener, step->path));
+
+        child->value = step->op == PLAN_PROTECT ? ATTR_RDONLY : 0;
+        child->is_kept = true;
+}
+
 /* One step of the plan after the world became read-only. */
 static void translate(struct opener *opener, const struct step *step)
 {
@@ -338,6 +351,8 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_PRIVATE_IPC:
         case PLAN_NETWORK:
         case PLAN_STREAMS:
+        case PLAN_LOOPBACK:
+        case PLAN_LOOPBACK_AT_ONCE:
         case PLAN_SESSION:
         case PLAN_PRIVILEGES:
         case PLAN_READ_ONLY_WORLD:
@@ -382,9 +397,7 @@ static void translate(struct opener *opener, const struct step *step)
                 return;
         case PLAN_PIN:
         case PLAN_PROTECT:
-                child = opener_init(opener, INIT_BIND, in_root(opener, step->path));
-                child->value = step->op == PLAN_PROTECT ? ATTR_RDONLY : 0;
-                child->is_kept = true;
+                bind_again(opener, step);
                 return;
         case PLAN_HIDE:
                 child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
@@ -410,7 +423,7 @@ static void translate(struct opener *opener, const struct step *step)
 }
 
 /* What each job must have afresh is left out of the world. The filter is its keeper's, unless a broker answers for it: that is of one
- * job. */
+ * job, as is who makes sockets on its loopback, for which a job has a short filter beside the keeper's. */
 static bool is_in_part(const struct opener *opener, enum plan_op op)
 {
         bool is_for_each = op == PLAN_TERMINALS || op == PLAN_PRIVATE_TMP || op == PLAN_PROC ||
@@ -423,7 +436,7 @@ static bool is_in_part(const struct opener *opener, enum plan_op op)
                 return !is_for_each && op != PLAN_SECCOMP;
         case STEPS_JOB:
                 return is_for_each || op == PLAN_PRIVATE_SHM ||
-                       (op == PLAN_SECCOMP && plan_has(opener->plan, PLAN_BROKER));
+                       (op == PLAN_SECCOMP && asks_init(opener->plan));
         }
         return false;
 }

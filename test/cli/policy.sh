@@ -371,6 +371,8 @@ EOF
         done
         exits 1 "$ABATIS" policy lint --no-verify-sni
         grep -qF 'network.verify_sni does nothing: the mode is deny, not list' "$T/out" || fail "$(cat "$T/out")"
+        exits 1 "$ABATIS" policy lint --connect example.org:443 --no-loopback
+        grep -qF 'network.loopback does nothing: the mode is list, not deny' "$T/out" || fail "$(cat "$T/out")"
         exits 1 "$ABATIS" policy lint --connect example.org:443 --no-verify-sni
         grep -qF 'hole: network.verify_sni is false' "$T/out" || fail "$(cat "$T/out")"
 }

@@ -31,6 +31,14 @@ def execute(path):
     subprocess.run([path], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
+def refuse_own(server, kind):
+    """One on a loopback of the sandbox's own is not in the network that the process itself is in."""
+    port = f":{server.getsockname()[1]:04X} "
+    with open(f"/proc/self/net/{kind}") as file:
+        if not any(port in line for line in file):
+            raise PermissionError(errno.EPERM, "a loopback of its own")
+
+
 def connect(kind):
     if kind == "unix":
         with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
@@ -50,9 +58,13 @@ def connect(kind):
             server.bind(("127.0.0.1", 0))
             server.listen()
             client.connect(server.getsockname())
+            refuse_own(server, "tcp")
     elif kind == "inet6":
         try:
-            socket.socket(socket.AF_INET6).close()
+            with socket.socket(socket.AF_INET6) as server:
+                server.bind(("::1", 0))
+                server.listen()
+                refuse_own(server, "tcp6")
         except OSError as error:
             # A kernel without IPv6 refuses everybody; a sandbox says EPERM or EACCES.
             if error.errno != errno.EAFNOSUPPORT:

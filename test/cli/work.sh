@@ -380,8 +380,14 @@ test_writing_to_dev_stdout_and_dev_stderr_works_when_they_are_files() {
 
 test_debuggers_follow_their_own_children() {
         needs strace gdb
-        succeeds sandbox strace -f -e trace=execve -o "$W/trace" sh -c 'true; ls / >/dev/null'
-        grep -q 'exited with 0' trace || fail "strace saw nothing: $(head -n 3 trace)"
+        # Where a filter can be deceived by who stops a process before its call, nobody does.
+        if [ "$(uname -m)" = aarch64 ]; then
+                sandbox strace true >"$T/out" 2>"$T/err" && fail "strace works"
+                grep -q 'PTRACE_SYSCALL: Operation not permitted' "$T/err" || fail "strace says: $(cat "$T/err")"
+        else
+                succeeds sandbox strace -f -e trace=execve -o "$W/trace" sh -c 'true; ls / >/dev/null'
+                grep -q 'exited with 0' trace || fail "strace saw nothing: $(head -n 3 trace)"
+        fi
         succeeds sandbox gdb -q -batch -ex 'set startup-with-shell off' -ex starti -ex 'info registers pc' \
                 -ex kill /bin/true
         grep -qE '^(pc|rip) ' "$T/out" || fail "gdb saw nothing: $(tail -n 3 "$T/out") $(said)"

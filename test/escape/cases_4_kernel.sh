@@ -15,6 +15,9 @@ for kind in NEWTIME NEWNS NEWCGROUP NEWUTS NEWIPC NEWPID NEWNET; do
                 try "no_namespace_${kind}_by_clone" in_namespaces none namespace_clone "${!kind}"
         try "no_namespace_${kind}_by_clone3" in_namespaces none namespace_clone3 "${!kind}"
 done
+for way in at_a_stop by_a_filter; do
+        [[ $PASS == bare ]] || try "no_argument_is_forged_$way" outside none "forged_$way" $NEWUSER
+done
 try no_user_and_mount_namespace_together outside none namespace_unshare $((NEWUSER | NEWNS))
 
 for call in tmpfs bind move move_alone open_tree open_tree_attr fsopen fsconfig fsmount pivot_root chroot; do

@@ -54,11 +54,13 @@ families() {
                 "netlink_audit 16 $RAW 9" "netlink_netfilter 16 $RAW 12"
 }
 while read -r family number type protocol; do
+        # That of a loopback of its own knows of nothing else: test/loopback.
+        [[ $family == netlink_route && $PASS != bare ]] && continue
         # Not in this kernel, or not for us: nothing to be kept from.
         "$ATTACK" socket_open "$number" "$type" "$protocol" 2>/dev/null || continue
         try "no_socket_of_family_$family" outside none socket_open "$number" "$type" "$protocol"
 done < <(families)
-try no_socket_with_high_bits_in_the_family outside none socket_open_high_bits 2 $STREAM 0
+try no_socket_with_high_bits_in_the_family outside none socket_open_high_bits 1 $STREAM 0
 
 SANDBOX+=(--net unix-only)
 try unix_only_does_not_reach_a_tcp_listener outside log socket_inet $STREAM "$TCP4"

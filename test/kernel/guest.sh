@@ -57,6 +57,12 @@ with_cgroup() { # DIRECTORY
         explains small_memory_is_counted --memory 8MiB "counted"
         run --memory 64MiB -- /bin/hog file 96
         check memory_that_nobody_maps_is_limited limits.memory null
+        run -- /bin/hog sockets 48
+        check sockets_take_much_without_a_limit null 0
+        run --memory 32MiB -- /bin/hog sockets 48
+        check memory_in_sockets_is_limited limits.memory null
+        run --memory 32MiB -- /bin/hog sockets 2
+        check memory_in_sockets_below_the_limit_is_fine null 0
         run --processes 6 -- /bin/hog processes 12
         check processes_are_limited limits.processes 3
         run --processes 6 -- /bin/hog processes 6

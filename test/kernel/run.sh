@@ -45,7 +45,7 @@ cp guest_bare.sh "$root/tree/"
 chmod 755 "$root/tree/init"
 (cd "$root/tree" && find . | cpio -o -H newc --quiet | gzip -1) >"$root/initrd" || exit 1
 
-timeout -s KILL "${LIMIT:-300}" "qemu-system-$machine" "${options[@]}" -m 1024 -smp 2 -nographic -no-reboot \
+timeout -s KILL "${LIMIT:-300}" "qemu-system-$machine" "${options[@]}" -m 2048 -smp 2 -nic none -nographic -no-reboot \
         -kernel "$KERNEL" -initrd "$root/initrd" </dev/null >"$root/out" 2>&1
 tr -d '\r' <"$root/out" | grep -aE '^(not )?ok ' >"$root/lines"
 cat "$root/lines"

@@ -33,10 +33,20 @@ bool await_keepers(pid_t of, int count);
 bool is_alive(pid_t pid);
 int open_descriptors(void);
 
+/* A shared session. */
+abatis_sandbox *open_session(void);
+/* How many processes have this word in their command lines, in this one's view; and whether there are ever so many. */
+int count_marked(const char *mark);
+bool await_marked(const char *mark, int count);
+/* The number that was printed. */
+int number(void);
+
 /* changes.c */
 void test_changes_of_the_host(void);
 /* rules.c */
 void test_rules_made_ahead(void);
+/* guests.c */
+void test_guests(void);
 /* shared.c */
 void test_shared_sessions(void);
 

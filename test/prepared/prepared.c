@@ -542,6 +542,7 @@ int main(int argc, char **argv)
         if (is_bare)
                 test_rules_made_ahead();
         test_shared_sessions();
+        test_guests();
         test_threads();
         return summary();
 }

@@ -442,6 +442,25 @@ static void names_are_checked_where_they_must_be(void **state)
         }
 }
 
+static void a_loopback_is_left_out_where_it_must_be(void **state)
+{
+        const char *with = "network: {loopback: true}", *ceiling = "network: {loopback: false}";
+        abatis_policy *policy;
+
+        (void)state;
+        assert_within(ceiling, ceiling);
+        assert_within(with, ceiling);
+        assert_within("version: 1", with);
+        assert_beyond(ceiling, with, "network.loopback 'true' (given:1)");
+        assert_flag_beyond(ceiling, "network.loopback", "true");
+        /* What nobody asked for is cut. */
+        for (int i = 0; i < 2; i++) {
+                policy = composed(.system = i ? ceiling : "version: 1", .preset = "dev");
+                assert_int_equal(policy->has_no_loopback, i);
+                abatis_policy_free(policy);
+        }
+}
+
 static void processes_are_held(void **state)
 {
         abatis_policy *policy = composed(.system = "process: {fork: false, check_arguments: true}");
@@ -594,6 +613,7 @@ int main(void)
                 COMPOSITION_TEST(limits_are_cut_or_refused),
                 COMPOSITION_TEST(programs_are_those_of_the_ceiling),
                 COMPOSITION_TEST(names_are_checked_where_they_must_be),
+                COMPOSITION_TEST(a_loopback_is_left_out_where_it_must_be),
                 COMPOSITION_TEST(processes_are_held),
                 COMPOSITION_TEST(variables_are_those_of_the_ceiling),
                 COMPOSITION_TEST(a_ceiling_is_not_built_on_profiles_of_the_user),

@@ -315,8 +315,64 @@ static void listed_sockets_are_asked_about_where_the_network_is_closed(void **st
                 assert_answer_whatever_is_above("socket", AF_VSOCK, SOCK_STREAM, 0, REFUSED);
                 assert_answer("connect", 3, 1, 110, 0, ASKED);
                 assert_answer("bind", 3, 1, 110, 0, networks[i] == NETWORK_LIST ? ASKED : REFUSED);
-                assert_answer("listen", 3, 1, 0, 0, internet);
+                assert_answer("listen", 3, 1, 0, 0, networks[i] == NETWORK_LIST ? ASKED : REFUSED);
         }
+}
+
+/* Sockets of TCP, UDP and routes are another's to make, and nobody else answers for him. */
+static void sockets_on_a_loopback_are_asked_about(void **state)
+{
+        struct filter_options options = { .network = NETWORK_DENY, .has_memory_files = true };
+
+        (void)state;
+        for (int i = 0; i < 2; i++) {
+                uint32_t internet = i ? ASKED : REFUSED;
+
+                options.has_loopback = i;
+                build_with(options);
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM, 0, internet);
+                assert_answer_whatever_is_above("socket", AF_INET6, SOCK_DGRAM, 17, internet);
+                assert_answer_whatever_is_above("socket", AF_NETLINK, SOCK_RAW, 0, internet);
+                assert_answer_whatever_is_above("socket", AF_NETLINK, SOCK_RAW, 4, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_RAW, 1, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_INET, SOCK_STREAM, 262, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_UNIX, SOCK_STREAM, 0, REFUSED);
+                assert_answer_whatever_is_above("socket", AF_UNSPEC, 0, 0, REFUSED);
+                assert_answer("bind", 3, 1, 16, 0, internet);
+                assert_answer("listen", 3, 1, 0, 0, i ? ALLOWED : REFUSED);
+                assert_answer("connect", 3, 1, 16, 0, i ? ALLOWED : REFUSED);
+                assert_answer("seccomp", 1, 8 /* NEW_LISTENER */, 1, 0, i ? REFUSED : ALLOWED);
+                assert_answer("seccomp", 1, 8 | 32, 1, 0, i ? REFUSED : ALLOWED);
+                assert_answer("seccomp", 1, 1, 1, 0, ALLOWED);
+                assert_answer("prlimit64", 7, 7, 0, 1, ALLOWED);
+                assert_answer("prlimit64", 0, 7, 4096, 0, ALLOWED);
+                assert_answer("prlimit64", 7, 7, 4096, 0, i ? REFUSED : ALLOWED);
+                assert_answer("prlimit64", 7, 7, 1ull << 32, 0, i ? REFUSED : ALLOWED);
+        }
+}
+
+/* On arm64 what is judged then is not what is done. */
+static void nobody_stops_another_before_a_call(void **state)
+{
+        const struct filter_options options = { .network = NETWORK_DENY, .has_memory_files = true };
+#ifdef __aarch64__
+        const uint32_t stops = REFUSED;
+#else
+        const uint32_t stops = ALLOWED;
+#endif
+
+        (void)state;
+        build_with(options);
+        assert_answer_whatever_is_above("ptrace", 24 /* PTRACE_SYSCALL */, 7, 0, stops);
+        assert_answer_whatever_is_above("ptrace", 31 /* PTRACE_SYSEMU */, 7, 0, stops);
+        assert_answer_whatever_is_above("ptrace", 32 /* PTRACE_SYSEMU_SINGLESTEP */, 7, 0, stops);
+        assert_answer("ptrace", 0x4200 /* PTRACE_SETOPTIONS */, 7, 0, 0x80, stops);
+        assert_answer("ptrace", 0x4206 /* PTRACE_SEIZE */, 7, 0, 0x81, stops);
+        assert_answer("ptrace", 0x4200, 7, 0, 0x100001, ALLOWED);
+        assert_answer("ptrace", 0x4206, 7, 0, 0, ALLOWED);
+        assert_answer("ptrace", 0x4205 /* PTRACE_SETREGSET */, 7, 1, 0x80, ALLOWED);
+        assert_answer("ptrace", 0 /* PTRACE_TRACEME */, 0, 0, 0, ALLOWED);
+        assert_answer("ptrace", 7 /* PTRACE_CONT */, 7, 0, 0, ALLOWED);
 }
 
 /* And nothing else is, if nothing else needs it. */
@@ -551,6 +607,8 @@ int main(void)
                 cmocka_unit_test(everything_that_is_opened_is_asked_about_on_request),
                 cmocka_unit_test(connections_are_asked_about_on_request),
                 cmocka_unit_test(listed_sockets_are_asked_about_where_the_network_is_closed),
+                cmocka_unit_test(sockets_on_a_loopback_are_asked_about),
+                cmocka_unit_test(nobody_stops_another_before_a_call),
                 cmocka_unit_test(among_others_nothing_is_opened_neither_to_read_nor_to_write),
                 cmocka_unit_test(signals_are_asked_about_on_request),
                 cmocka_unit_test(truncation_is_asked_about_on_request),

@@ -244,6 +244,11 @@ static void no_exception_to_the_network_mode_is_added(void **state)
         assert_narrower(user, "network: {verify_sni: true}");
         assert_narrower("network: {verify_sni: false}", "network: {verify_sni: false}");
         assert_narrower("network: {verify_sni: false}", "network: {verify_sni: true}");
+        assert_narrower(user, "network: {loopback: false}");
+        assert_narrower(user, "network: {loopback: true}");
+        assert_wider("network: {loopback: false}", "network: {loopback: true}",
+                     "1:21: network.loopback: 'true'");
+        assert_narrower("network: {loopback: false}", "network: {loopback: false}");
 }
 
 static void no_limit_is_raised(void **state)

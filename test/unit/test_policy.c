@@ -288,6 +288,9 @@ static void each_key_lands_where_it_belongs(void **state)
         assert_true(policy->passes_any_name);
         set(policy, "network.verify_sni", "true");
         assert_false(policy->passes_any_name);
+        assert_false(policy->has_no_loopback);
+        set(policy, "network.loopback", "false");
+        assert_true(policy->has_no_loopback);
         set(policy, "network.connect", "example.org:443");
         set(policy, "network.bind", "8080");
         set(policy, "network.unix", "/run/x");
