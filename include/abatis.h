@@ -40,7 +40,9 @@ enum {
         ABATIS_E_NOT_FOUND = -4,      /* the program does not exist */
         ABATIS_E_NOT_EXECUTABLE = -5, /* the program exists and cannot be executed, or not by this policy */
         ABATIS_E_MEMORY = -6,         /* out of memory */
-        ABATIS_E_NO_RESULT = -7 /* the command ran, and how it ended could not be found out or written down */
+        ABATIS_E_NO_RESULT = -7, /* the command ran, and how it ended could not be found out or written down */
+        ABATIS_E_BACKEND = -8,   /* the backend that was asked for is not available here */
+        ABATIS_E_NO_BACKEND = -9 /* none is: this machine can hold no sandbox */
 };
 
 typedef struct abatis_error {
@@ -156,6 +158,9 @@ typedef struct abatis_sandbox_options {
         /* One that abatis_job_prepare() has begun, to be launched in this sandbox: what it has found out about this machine is not
          * tried again, and what its launch needs is made while it is not ready yet. Or NULL. */
         abatis_job *prepared;
+        /* Who enforces: "native", "bwrap", "seatbelt", "appcontainer", "none" or "auto", which is also "": the first of them that can, and never
+         * "none". It is set as the policy's key `backend`. NULL: as the policy says. */
+        const char *backend;
         /* How many jobs are begun ahead, so that the next start finds its namespaces and mounts made and costs little more
          * than a spawn. They, and a process that begins them, are children of the host process until the sandbox is freed; wait() and
          * waitpid() do not report them, unless with __WALL. 0 is one, from the second job on; -1 is none, and no such process.
@@ -171,6 +176,8 @@ ABATIS_API int abatis_explain(abatis_policy *policy, const abatis_host *host,
 /* The sandbox keeps its own hold on the policy; do not change it while one is open. */
 ABATIS_API int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *options,
                                    abatis_sandbox **out, abatis_error *err);
+/* Who enforces its policy: "native", "bwrap", ... or, if somebody has asked for that, "none". */
+ABATIS_API const char *abatis_sandbox_backend(const abatis_sandbox *sandbox);
 /* Every job of the sandbox must have been finished. A shared session ends here, with all processes in it. */
 ABATIS_API void abatis_sandbox_free(abatis_sandbox *sandbox);
 

@@ -372,9 +372,9 @@ static void add_command_steps(struct native *native)
                 plan_cover(plan, plan_step(plan, PLAN_OUTPUT, NULL, 0), CLAUSE_LIMIT, LIMIT_OUTPUT);
 }
 
-static void compile_native(const abatis_policy *policy, const abatis_host *host, struct plan *plan)
+void native_compile(const abatis_policy *policy, const abatis_host *host, bool is_wrapped, struct plan *plan)
 {
-        struct native native = { .policy = policy, .host = host, .plan = plan };
+        struct native native = { .policy = policy, .host = host, .plan = plan, .is_wrapped = is_wrapped };
 
         native.has_mounts = host_has_mounts(host);
         native.has_landlock = host->landlock_abi > 0;
@@ -414,4 +414,21 @@ static void compile_native(const abatis_policy *policy, const abatis_host *host,
         free(native.above);
 }
 
-const struct backend backend_native = { "native", compile_native };
+static void compile_native(const abatis_policy *policy, const abatis_host *host, struct plan *plan)
+{
+        native_compile(policy, host, false, plan);
+}
+
+static const char *find_reason(const abatis_host *host)
+{
+        if (host_has_mounts(host) || host->landlock_abi)
+                return NULL;
+        return host->namespaces == NAMESPACES_NONE
+                       ? "there are no namespaces, and no Landlock to do without"
+                       : "this kernel has neither Landlock nor mount_setattr; fix: Linux 5.13 or newer";
+}
+
+const struct backend backend_native = { .kind = BACKEND_NATIVE,
+                                        .system = SYSTEM_LINUX,
+                                        .find_reason = find_reason,
+                                        .compile = compile_native };

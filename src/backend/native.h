@@ -20,10 +20,14 @@ struct native {
         bool *is_asked;   /* owned: for each rule of the policy, whether it is the broker that holds it, */
         bool *is_avoided; /* and whether Landlock does, going round it */
         unsigned asks;    /* enum broker_asks: what those need */
+        bool is_wrapped;  /* by bubblewrap, which makes the mounts and a network */
 };
 
 #define NO_STEP ((size_t)-1)
 #define NO_RULE ((size_t)-1)
+
+/* The steps of the Linux backend, as if the host had what it says. */
+void native_compile(const abatis_policy *policy, const abatis_host *host, bool is_wrapped, struct plan *plan);
 
 bool native_is_in_private_tmp(const struct native *native, const char *path);
 bool native_has_step(const struct native *native, enum plan_op op, const char *path);

@@ -33,6 +33,9 @@ static const char help[] =
 #ifndef RUN_SHARED
 #define RUN_SHARED 0
 #endif
+#ifndef RUN_BACKEND
+#define RUN_BACKEND NULL
+#endif
 
 enum { PATIENCE_MS = 10 * 1000 /* between a SIGTERM to us and the end of a command that ignores it */ };
 
@@ -170,6 +173,7 @@ static int open_sandbox(const struct flags *flags, const abatis_job_options *job
         abatis_sandbox_options options = { .size = sizeof(options),
                                            .best_effort = flags->is_best_effort,
                                            .prepared = prepared,
+                                           .backend = RUN_BACKEND,
                                            .spares = RUN_PREPARED };
         abatis_policy *policy;
         abatis_error err;
@@ -183,6 +187,8 @@ static int open_sandbox(const struct flags *flags, const abatis_job_options *job
                 /* If that cannot be written down either, it is still refused. */
                 abatis_audit_refused(policy, job, &err, NULL);
                 r = fail(&err);
+        } else if (!strcmp(abatis_sandbox_backend(*out), "none")) {
+                print_text(2, "abatis: warning: the backend is none: nothing is enforced\n");
         }
         abatis_policy_free(policy);
         return r;

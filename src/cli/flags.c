@@ -34,6 +34,7 @@ const char flags_policy_help[] =
         "  --no-loopback        no sockets at all with --net deny; an abatis that runs inside needs it\n"
         "  --no-verify-sni      TLS on port 443 and HTTP on 80 need not name the host that was asked for\n"
         "  --command NAME       only listed programs start: a name in PATH or an absolute path\n"
+        "  --backend NAME       who enforces: auto, native, bwrap, seatbelt, appcontainer; none enforces nothing\n"
         "  --env NAME[=VALUE]   pass a variable although it looks secret, or set it\n"
         "Limits:\n"
         "  --timeout 30s        then the whole process tree is killed\n"
@@ -70,6 +71,7 @@ static const struct flag {
         { "--no-loopback", "network.loopback", TAKES_POLICY, false },
         { "--no-verify-sni", "network.verify_sni", TAKES_POLICY, false },
         { "--command", "process.commands", TAKES_POLICY, true },
+        { "--backend", "backend", TAKES_POLICY, true },
         { "--env", "environment.pass", TAKES_POLICY, true },
         { "--timeout", "limits.timeout", TAKES_POLICY, true },
         { "--max-output", "limits.output", TAKES_POLICY, true },

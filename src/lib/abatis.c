@@ -79,7 +79,10 @@ void abatis_host_free(abatis_host *host)
 
 int abatis_host_print(const abatis_host *host, abatis_format format, char **out, abatis_error *err)
 {
-        return host_print(host, format, out, err);
+        struct host_backend backends[BACKEND_COUNT];
+        size_t count = backend_examine(host, backends);
+
+        return host_print(host, backends, count, format, out, err);
 }
 
 int abatis_host_is_ready(const abatis_host *host)
@@ -121,12 +124,20 @@ static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err
                         host_probe_limits(host);
                         break;
                 }
+        if (policy->backend == BACKEND_BWRAP)
+                host_probe_bwrap(host);
         /* A list may have more ports than there can be listeners for; a loopback is asked for. */
         if (has_rules_for_later(policy) || policy->socket_places.count || policy->network == NETWORK_LIST ||
             policy->network == NETWORK_DENY ||
             (host->landlock_abi < LANDLOCK_WITH_SCOPES && network_has_unix_sockets(policy->network)))
                 host_probe_broker(host);
         return r;
+}
+
+/* Before anything is made of the policy. */
+static int choose_backend(abatis_policy *policy, const abatis_sandbox_options *options, abatis_error *err)
+{
+        return options->backend ? abatis_policy_set(policy, "backend", options->backend, err) : 0;
 }
 
 /* Begins a job and leaves it: that is how one finds out. */
@@ -164,6 +175,19 @@ static bool lacks_namespaces(abatis_host *host, const abatis_job *prepared)
         return error;
 }
 
+/* Nobody looks for bubblewrap before it is needed: to try it takes longer than a launch. */
+static int compile_here(abatis_policy *policy, abatis_host *host, bool is_best_effort, struct plan **out,
+                        abatis_error *err)
+{
+        int r = backend_compile(policy, host, is_best_effort, out, err);
+
+        if ((r != ABATIS_E_UNENFORCEABLE && r != ABATIS_E_NO_BACKEND) || policy->backend != BACKEND_AUTO ||
+            host->bwrap.is_probed)
+                return r;
+        host_probe_bwrap(host);
+        return host->bwrap.is_available ? backend_compile(policy, host, is_best_effort, out, err) : r;
+}
+
 int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_sandbox_options *options,
                    abatis_format format, char **out, abatis_error *err)
 {
@@ -171,17 +195,21 @@ int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_
         struct plan *plan = NULL;
         int r = check_options(options, err);
 
+        if (!r)
+                r = choose_backend(policy, options, err);
         if (r < 0)
                 return r;
         if (!host) {
                 r = probe_for(policy, &probed, err);
                 lacks_namespaces(&probed, options->prepared);
-                host = &probed;
         }
-        if (!r)
+        if (!r && host)
                 r = backend_compile(policy, host, options->best_effort, &plan, err);
+        else if (!r)
+                r = compile_here(policy, &probed, options->best_effort, &plan, err);
         if (r < 0)
                 return r;
+        host = host ? host : &probed;
         r = plan_print(plan, policy, host, format, out, err);
         plan_free(plan);
         return r;
@@ -207,7 +235,7 @@ static int compile(abatis_sandbox *sandbox, abatis_policy *policy, bool is_best_
         plan_free(sandbox->plan);
         sandbox->resources = NULL;
         sandbox->plan = NULL;
-        r = backend_compile(policy, &sandbox->host, is_best_effort, &sandbox->plan, err);
+        r = compile_here(policy, &sandbox->host, is_best_effort, &sandbox->plan, err);
         if (!r)
                 r = resources_open(sandbox->plan, policy, &sandbox->host, &sandbox->resources, err);
         return r ? r : recorder_describe(&sandbox->recorder, policy, sandbox->plan, err);
@@ -236,7 +264,7 @@ static int draft(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
                              sandbox->recorder.log ? &secrets : NULL, err);
         if (!r)
                 r = recording_draft(&job->recording, &sandbox->recorder, sandbox->policy,
-                                    sandbox->plan->backend, &job->options, secrets, err);
+                                    backend_names[sandbox->plan->backend], &job->options, secrets, err);
         if (r < 0)
                 return r;
         job->drafted_for = sandbox;
@@ -287,10 +315,11 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
                 return error_memory(err);
         sandbox->references = 1;
         sandbox->policy = policy_share(policy);
+        r = choose_backend(policy, options, err);
         /* Who accepts less wants it to run: so find out what works, instead of failing where it does not. */
-        if (options->best_effort)
+        if (!r && options->best_effort)
                 r = host_probe_fully(&sandbox->host, err);
-        else
+        else if (!r)
                 r = probe_for(policy, &sandbox->host, err);
         if (!r)
                 r = recorder_open(&sandbox->recorder, policy, err);
@@ -310,6 +339,11 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
         }
         *out = sandbox;
         return 0;
+}
+
+const char *abatis_sandbox_backend(const abatis_sandbox *sandbox)
+{
+        return backend_names[sandbox->plan->backend];
 }
 
 void abatis_sandbox_free(abatis_sandbox *sandbox)

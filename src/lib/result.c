@@ -177,7 +177,7 @@ int result_write(const struct result_parts *parts, const struct result_sink *sin
         add_flag(&writer, "timed_out", outcome->has_timed_out);
         add_flag(&writer, "cancelled", outcome->is_cancelled);
         add_string(&writer, "limit", outcome->limit);
-        add_string(&writer, "backend", parts->plan->backend);
+        add_string(&writer, "backend", backend_names[parts->plan->backend]);
         add_clauses(&writer, "enforced", parts->plan, true);
         add_clauses(&writer, "not_enforced", parts->plan, false);
         if (plan_has(parts->plan, PLAN_NETWORK) || plan_has(parts->plan, PLAN_STREAMS))

@@ -32,7 +32,33 @@ struct host_cgroup {
         char reason[256]; /* why there is none, or not all, and the fix */
 };
 
+enum host_system { SYSTEM_LINUX, SYSTEM_MACOS, SYSTEM_WINDOWS };
+
+/* A bubblewrap that was tried for real, with the arguments that commands get. Looked for where somebody asks for it, where nothing
+ * else holds a policy, or by the full probe. */
+struct host_bwrap {
+        bool is_probed;
+        bool is_available; /* it makes namespaces and a read-only world here, */
+        bool has_network;  /* and a network of its own */
+        bool is_setuid;
+        int minor;                /* of version 0.MINOR */
+        char path[256];           /* absolute; the file that was tried is the file that is used: */
+        uint64_t device, inode;   /* this one, */
+        int64_t changed_s, changed_ns; /* as it was */
+        char version[32];
+        char reason[256];         /* why not, and the fix */
+        char network_reason[256]; /* likewise, of its network */
+};
+
+/* One that could enforce, as the doctor tells it. */
+struct host_backend {
+        const char *name;    /* static */
+        const char *version; /* static, or of the host; or NULL */
+        const char *reason;  /* likewise: why it is not available; NULL when it is */
+};
+
 struct abatis_host {
+        enum host_system system;
         char kernel[65], machine[65];
         unsigned uid, gid;
         int landlock_abi; /* 0: none */
@@ -51,6 +77,7 @@ struct abatis_host {
         char hidden_reason
                 [256];      /* why a process could hide from us in /proc, and the fix; "" when it could not */
         bool is_tmp_memory; /* /tmp is a tmpfs: what lies in it belongs to no process */
+        struct host_bwrap bwrap;
         unsigned finding_count;
         struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };

@@ -114,7 +114,7 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
                         add_clause(plan, CLAUSE_LIMIT, i, limit_key((enum limit)i), "");
 }
 
-struct plan *plan_new(const abatis_policy *policy, const char *backend)
+struct plan *plan_new(const abatis_policy *policy, enum backend_kind backend)
 {
         struct plan *plan = calloc(1, sizeof(*plan));
 

@@ -133,7 +133,7 @@ struct grant {
 };
 
 struct plan {
-        const char *backend; /* static */
+        enum backend_kind backend;
         struct clause *clauses;
         struct step *steps;
         struct grant *grants;
@@ -149,7 +149,7 @@ struct plan {
         bool has_failed; /* an allocation failed: builders are sticky */
 };
 
-struct plan *plan_new(const abatis_policy *policy, const char *backend);
+struct plan *plan_new(const abatis_policy *policy, enum backend_kind backend);
 void plan_free(struct plan *plan);
 
 /* Each returns the new step's index. Strings are copied. */
@@ -171,7 +171,8 @@ bool plan_is_held(const struct plan *plan, size_t clause);
 /* print.c */
 int plan_print(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                abatis_format format, char **out, abatis_error *err);
-int host_print(const abatis_host *host, abatis_format format, char **out, abatis_error *err);
+int host_print(const abatis_host *host, const struct host_backend *backends, size_t count,
+               abatis_format format, char **out, abatis_error *err);
 /* True when this machine can hold the default policy; wants the full probe. */
 bool host_is_ready(const abatis_host *host);
 const char *plan_op_name(enum plan_op op);

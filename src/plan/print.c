@@ -172,7 +172,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(visible, json_string(plan->visible.items[i]));
         return json_to_text(json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "preset",
                                       json_from_string(policy->preset), "workspace",
-                                      json_from_string(policy->workspace), "backend", plan->backend, "kernel",
+                                      json_from_string(policy->workspace), "backend", backend_names[plan->backend], "kernel",
                                       host->kernel, "landlock_abi", host->landlock_abi, "clauses", clauses,
                                       "steps", steps, "landlock", grants, "visible", visible, "commands",
                                       plan_commands_to_json(plan, policy)),
@@ -208,7 +208,7 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
         /* No name makes a line that looks like one of ours. */
         text_addf(&text, "preset %s, workspace ", policy->preset ? policy->preset : "none");
         text_add_line(&text, policy->workspace);
-        text_addf(&text, "\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n", plan->backend,
+        text_addf(&text, "\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n", backend_names[plan->backend],
                   host->kernel, host->landlock_abi);
         for (size_t i = 0; i < plan->clause_count; i++) {
                 size_t column = text.length + 40;
@@ -274,10 +274,25 @@ bool host_is_ready(const abatis_host *host)
         return host->namespaces != NAMESPACES_NONE;
 }
 
-static int print_host_json(const abatis_host *host, char **out, abatis_error *err)
+static json_t *backend_to_json(const struct host_backend *backend)
+{
+        json_t *object = json_pack("{s:s, s:b}", "name", backend->name, "available", !backend->reason);
+
+        if (backend->version)
+                json_object_set_new(object, "version", json_from_string(backend->version));
+        if (backend->reason)
+                json_object_set_new(object, "reason", json_from_string(backend->reason));
+        return object;
+}
+
+static int print_host_json(const abatis_host *host, const struct host_backend *backends, size_t count,
+                           char **out, abatis_error *err)
 {
         static const char *const modes[] = { "none", "user", "root" };
-        json_t *findings = json_array();
+        json_t *findings = json_array(), *list = json_array();
+
+        for (size_t i = 0; i < count; i++)
+                json_array_append_new(list, backend_to_json(&backends[i]));
 
         for (unsigned i = 0; i < host->finding_count; i++) {
                 const struct host_finding *finding = &host->findings[i];
@@ -287,20 +302,33 @@ static int print_host_json(const abatis_host *host, char **out, abatis_error *er
                                                 finding->is_available, "required", finding->is_required,
                                                 "detail", json_from_string(finding->detail)));
         }
-        return json_to_text(json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:o}", "kernel", host->kernel,
+        return json_to_text(json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:o, s:o}", "kernel", host->kernel,
                                       "machine", host->machine, "landlock_abi", host->landlock_abi,
                                       "landlock_errata", (int)host->landlock_errata, "namespaces",
                                       modes[host->namespaces], "ready", host_is_ready(host), "findings",
-                                      findings),
+                                      findings, "backends", list),
                             JSON_INDENT(2), out, err);
 }
 
-int host_print(const abatis_host *host, abatis_format format, char **out, abatis_error *err)
+static void add_backends_text(struct text *text, const struct host_backend *backends, size_t count)
+{
+        text_add(text, "backends\n");
+        for (size_t i = 0; i < count; i++) {
+                const struct host_backend *backend = &backends[i];
+
+                text_addf(text, "  %-3s %-20s ", backend->reason ? "no" : "yes", backend->name);
+                text_add_line(text, backend->reason ? backend->reason : backend->version ? backend->version : "");
+                text_add(text, "\n");
+        }
+}
+
+int host_print(const abatis_host *host, const struct host_backend *backends, size_t count,
+               abatis_format format, char **out, abatis_error *err)
 {
         OWN_TEXT struct text text = { 0 };
 
         if (format == ABATIS_JSON)
-                return print_host_json(host, out, err);
+                return print_host_json(host, backends, count, out, err);
         text_addf(&text, "Linux %s on %s\n", host->kernel, host->machine);
         for (unsigned i = 0; i < host->finding_count; i++) {
                 const struct host_finding *finding = &host->findings[i];
@@ -313,6 +341,7 @@ int host_print(const abatis_host *host, abatis_format format, char **out, abatis
                 text_add_line(&text, finding->detail);
                 text_add(&text, "\n");
         }
+        add_backends_text(&text, backends, count);
         text_add(&text, !host_is_ready(host) ? "This machine cannot hold the default policy.\n"
                         : host_is_bare(host) ? "This machine holds the default policy, without namespaces.\n"
                                              : "This machine holds the default policy.\n");

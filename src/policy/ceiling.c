@@ -199,6 +199,21 @@ static int cut_loopback(abatis_policy *policy, const abatis_policy *ceiling, aba
         return 0;
 }
 
+/* Whatever an administrator promises, somebody has to hold. Who that is may be said here. */
+static int cut_backend(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
+{
+        const struct note *note = policy_find_note(policy, KEY_BACKEND, NULL);
+        const enum backend_kind wanted = ceiling->backend;
+
+        if (policy->backend == wanted || wanted == BACKEND_NONE ||
+            (wanted == BACKEND_AUTO && policy->backend != BACKEND_NONE))
+                return 0;
+        if (policy->backend != BACKEND_AUTO && note && note->is_asked)
+                return refuse(keys[KEY_BACKEND].name, note->value, note->origin, err);
+        policy->backend = wanted;
+        return 0;
+}
+
 /* A variable that is passed by name must be on the ceiling's list; where that passes all, it must not look secret. */
 static bool may_have(const abatis_policy *ceiling, enum key_id key, const char *item)
 {
@@ -380,6 +395,8 @@ int ceiling_apply(abatis_policy *policy, const abatis_policy *ceiling, abatis_er
                 r = cut_name_check(policy, ceiling, err);
         if (!r)
                 r = cut_loopback(policy, ceiling, err);
+        if (!r)
+                r = cut_backend(policy, ceiling, err);
         if (!r)
                 r = cut_exceptions(policy, ceiling, err);
         if (!r)

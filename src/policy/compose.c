@@ -129,6 +129,8 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
         into->passes_named_only &= from->passes_named_only;
         if (from->has[KEY_SESSION])
                 into->shares_session = from->shares_session;
+        if (from->has[KEY_BACKEND])
+                into->backend = from->backend;
         if (from->has[KEY_VERIFY_SNI])
                 into->passes_any_name = from->passes_any_name;
         if (from->has[KEY_LOOPBACK])

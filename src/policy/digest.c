@@ -63,7 +63,8 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
                                            policy->passes_named_only,
                                            policy->forbids_forks,
                                            policy->passes_any_name,
-                                           policy->has_no_loopback };
+                                           policy->has_no_loopback,
+                                           (unsigned char)policy->backend };
         struct sha256 hash;
 
         sha256_init(&hash);

@@ -11,6 +11,8 @@ const struct key keys[KEY_COUNT] = {
                           "The preset or profile, or several, that this file builds on." },
         [KEY_SESSION] = { "session", TYPE_SESSION,
                           "private: every command has its own /tmp and leaves no process; shared: those of one sandbox share both." },
+        [KEY_BACKEND] = { "backend", TYPE_BACKEND,
+                          "Who enforces: auto, the strongest there is; or this one or nobody. none enforces nothing." },
         [KEY_READ] = { "filesystem.read", TYPE_TREES, "What may be read: all, or a list of paths." },
         [KEY_WRITE] = { "filesystem.write", TYPE_TREES,
                         "What may be written; it may be read and executed too." },

@@ -12,6 +12,7 @@ enum key_id {
         KEY_VERSION,
         KEY_EXTENDS,
         KEY_SESSION,
+        KEY_BACKEND,
         KEY_READ,
         KEY_WRITE,
         KEY_EXECUTE,
@@ -53,6 +54,7 @@ enum key_type {
         TYPE_VERSION,     /* 1 */
         TYPE_BASES,       /* a name or a list of names */
         TYPE_SESSION,     /* private or shared */
+        TYPE_BACKEND,     /* of backend_names */
         TYPE_TREES,       /* a list of paths; all, system, inherited */
         TYPE_HOLES,       /* a list of paths and patterns */
         TYPE_MODE,        /* a network mode */

@@ -232,7 +232,7 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
 }
 
 static int add_choice(struct reading *reading, enum key_id key, const struct node *node,
-                      const char *const *choices, const char *wanted)
+                      const char *what, const char *const *choices, const char *wanted)
 {
         char hint[256];
 
@@ -242,21 +242,29 @@ static int add_choice(struct reading *reading, enum key_id key, const struct nod
                 if (!strcmp(*choice, node->text))
                         return layer_add(reading->layer, key, node->text, node, reading->err);
         explain_unknown(node->text, choices, hint, sizeof(hint));
-        return fail_at(reading, node, "%s: unknown mode '%s'; %s", keys[key].name, node->text, hint);
+        return fail_at(reading, node, "%s: unknown %s '%s'; %s", keys[key].name, what, node->text, hint);
 }
 
 static int add_mode(struct reading *reading, enum key_id key, const struct node *node)
 {
         static const char *const modes[] = { "deny", "unix-only", "allow", "list", NULL };
 
-        return add_choice(reading, key, node, modes, "deny, unix-only, allow or list");
+        return add_choice(reading, key, node, "mode", modes, "deny, unix-only, allow or list");
 }
 
 static int add_session(struct reading *reading, enum key_id key, const struct node *node)
 {
         static const char *const modes[] = { "private", "shared", NULL };
 
-        return add_choice(reading, key, node, modes, "private or shared");
+        return add_choice(reading, key, node, "mode", modes, "private or shared");
+}
+
+static int add_backend(struct reading *reading, enum key_id key, const struct node *node)
+{
+        if (node->kind == NODE_STRING && !*node->text)
+                return layer_add(reading->layer, key, "auto", node, reading->err);
+        return add_choice(reading, key, node, "backend", backend_names,
+                          "auto, native, bwrap, seatbelt, appcontainer or none");
 }
 
 bool layer_is_log(const char *text)
@@ -291,6 +299,8 @@ static int add_value(struct reading *reading, enum key_id key, const struct node
                 return add_words(reading, key, node, "a preset or profile, or a list of them");
         case TYPE_SESSION:
                 return add_session(reading, key, node);
+        case TYPE_BACKEND:
+                return add_backend(reading, key, node);
         case TYPE_TREES:
         case TYPE_HOLES:
         case TYPE_PATHS:

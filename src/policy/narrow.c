@@ -161,6 +161,9 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
         case KEY_SESSION:
                 is_narrower = policy->shares_session || strcmp(entry->value, "shared");
                 break;
+        case KEY_BACKEND:
+                is_narrower = !strcmp(entry->value, backend_names[policy->backend]);
+                break;
         case KEY_VERIFY_SNI:
                 is_narrower = policy->passes_any_name || strcmp(entry->value, "false");
                 break;

@@ -26,6 +26,17 @@ struct rule {
         bool covers_later; /* holds for what appears at the path later; a preset's secrets hold for what is there */
 };
 
+/* Who enforces: named in a policy, and chosen in src/backend/. */
+enum backend_kind {
+        BACKEND_AUTO,
+        BACKEND_NATIVE,
+        BACKEND_BWRAP,
+        BACKEND_SEATBELT,
+        BACKEND_APPCONTAINER,
+        BACKEND_NONE,
+        BACKEND_COUNT
+};
+
 enum network_mode { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW, NETWORK_LIST };
 
 static inline bool network_has_unix_sockets(enum network_mode mode)
@@ -109,6 +120,7 @@ struct abatis_policy {
         struct strings sources;        /* the files that it was made from, as they were called */
         struct abatis_policy *ceiling; /* owned: what this policy must stay below, or NULL */
         unsigned references;
+        enum backend_kind backend;
         enum network_mode network;
         enum { CHECK_WITH_LIST, CHECK_NEVER, CHECK_ALWAYS } argument_check;
         bool has[KEY_COUNT]; /* which keys something was said of; matters in a ceiling and in what is extended */
@@ -271,6 +283,10 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE]);
 
 const char *rule_kind_name(enum rule_kind kind);
 const char *network_mode_name(enum network_mode mode);
+/* In the order of the kinds, and NULL at the end. */
+extern const char *const backend_names[BACKEND_COUNT + 1];
+/* "" is auto. A word that is none of them is an error that lists them. */
+int backend_kind_find(const char *name, enum backend_kind *out, abatis_error *err);
 enum key_id limit_key_id(enum limit limit);
 const char *limit_key(enum limit limit);
 

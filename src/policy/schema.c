@@ -68,6 +68,9 @@ static json_t *describe_type(enum key_type type)
                 return list_of(path());
         case TYPE_SESSION:
                 return json_pack("{s:[s, s]}", "enum", "private", "shared");
+        case TYPE_BACKEND:
+                return json_pack("{s:[s, s, s, s, s, s, s]}", "enum", "", "auto", "native", "bwrap",
+                                 "seatbelt", "appcontainer", "none");
         case TYPE_MODE:
                 return json_pack("{s:[s, s, s, s]}", "enum", "deny", "unix-only", "allow", "list");
         case TYPE_HOSTS:

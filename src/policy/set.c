@@ -40,6 +40,20 @@ bool network_mode_find(const char *name, enum network_mode *out)
         return false;
 }
 
+int backend_kind_find(const char *name, enum backend_kind *out, abatis_error *err)
+{
+        const char *nearest = abatis_suggest(name, backend_names);
+
+        for (enum backend_kind kind = BACKEND_AUTO; kind < BACKEND_COUNT; kind++)
+                if (!strcmp(*name ? name : "auto", backend_names[kind])) {
+                        *out = kind;
+                        return 0;
+                }
+        return error_set(err, ABATIS_E_INVALID,
+                         "unknown backend '%s'; %s%s%sthere are auto, native, bwrap, seatbelt, appcontainer and none",
+                         name, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");
+}
+
 bool network_is_within(enum network_mode mode, enum network_mode most)
 {
         return mode == NETWORK_DENY || mode == most || most == NETWORK_ALLOW;
@@ -233,6 +247,8 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
                 return set_item(policy, setting->key, setting->value, err);
         case KEY_SESSION:
                 return set_session(policy, setting->value, err);
+        case KEY_BACKEND:
+                return backend_kind_find(setting->value, &policy->backend, err);
         case KEY_VERIFY_SNI:
                 return set_flag(setting->value, &policy->passes_any_name, false, err);
         case KEY_LOOPBACK:

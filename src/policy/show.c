@@ -146,6 +146,11 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 if (policy->shares_session)
                         lines_add(lines, key, "shared", false, policy_origin(policy, key, NULL));
                 return;
+        case KEY_BACKEND:
+                if (policy->backend != BACKEND_AUTO)
+                        lines_add(lines, key, backend_names[policy->backend], false,
+                                  policy_origin(policy, key, NULL));
+                return;
         case KEY_VERIFY_SNI:
                 add_false(lines, policy, key, policy->passes_any_name);
                 return;

@@ -103,6 +103,7 @@ struct child_ground {
         bool has_network; /* they have one of their own, with a relay to the outside */
         bool has_relay;   /* this one, or another, which the broker connects to */
         bool has_scope; /* init and the command are in a domain of Landlock's that abstract sockets are not left from */
+        bool is_plain;    /* as in child_plan */
         bool has_host; /* init has the descriptor of the host's root: it was there before the clone */
 };
 
@@ -149,6 +150,7 @@ struct child_plan {
         uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
         const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
         bool has_network, has_relay;       /* as in child_ground */
+        bool is_plain; /* the command keeps what it is born with: namespaces, privileges. Another program takes them, or nobody */
         bool has_loopback;         /* the filter asks for sockets on one: see child_loopback_linux.c */
         bool has_loopback_at_once; /* the command is in the network of one */
         bool counts_memory;        /* by process: what sockets hold must be little */

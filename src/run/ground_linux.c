@@ -72,7 +72,8 @@ static void part_command(struct ground *ground, const abatis_host *host)
 {
         command_step(ground, COMMAND_UMASK, PLAN_SESSION, 0);
         command_step(ground, COMMAND_SESSION, PLAN_SESSION, 0);
-        command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
+        if (!ground->child.is_plain)
+                command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
 }
 
 static void lay_out(struct ground *ground, const abatis_host *host)
@@ -99,6 +100,12 @@ static bool needs_host(const struct child_plan *plan)
 
 void ground_lay_out(struct ground *ground, const abatis_host *host, const struct child_plan *plan)
 {
+        if (plan->is_plain) {
+                begin(ground, 0, false);
+                ground->child.is_plain = true;
+                part_command(ground, host);
+                return;
+        }
         begin(ground, namespace_flags(host), host_has_mounts(host));
         ground->child.has_scope = needs_scope(plan);
         ground->child.has_host = needs_host(plan);
@@ -140,6 +147,8 @@ void ground_lay_out_in_world(struct ground *ground, const abatis_host *host, con
 
 bool ground_fits(const struct ground *ground, const abatis_host *host, const struct child_plan *plan)
 {
+        if (ground->child.is_plain || plan->is_plain)
+                return ground->child.is_plain && plan->is_plain;
         return (ground->child.namespaces | CLONE_NEWNS) == (namespace_flags(host) | CLONE_NEWNS) &&
                ground->child.has_mounts == host_has_mounts(host) &&
                ground->child.has_scope == needs_scope(plan) && ground->child.has_host == needs_host(plan) &&

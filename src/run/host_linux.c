@@ -534,3 +534,8 @@ void host_done(abatis_host *host)
         host->findings = NULL;
         host->finding_count = 0;
 }
+
+void host_probe_bwrap(abatis_host *host)
+{
+        host->bwrap.is_probed = true;
+}

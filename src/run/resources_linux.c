@@ -65,6 +65,7 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                 resources_free(resources);
                 return r;
         }
+        resources->child.is_plain = plan->backend != BACKEND_NATIVE;
         resources->child.keeps_masks = plan_has(plan, PLAN_HIDE) || plan_has(plan, PLAN_PROTECT);
         resources->child.has_network = plan_has(plan, PLAN_NETWORK);
         resources->child.has_relay = plan_has(plan, PLAN_NETWORK) || plan_has(plan, PLAN_STREAMS);

@@ -13,6 +13,8 @@ int host_probe_fully(abatis_host *host, abatis_error *err);
 /* Adds, to the quick probe, what limits of a whole tree can stand on. */
 void host_probe_limits(abatis_host *host);
 void host_probe_broker(abatis_host *host);
+/* Looks for bubblewrap and tries it, with the arguments that commands get. */
+void host_probe_bwrap(abatis_host *host);
 /* Corrects the quick probe, which takes namespaces for granted: the kernel refused them with this errno. */
 void host_lose_namespaces(abatis_host *host, int error);
 /* After either probe; harmless when it failed. */

@@ -203,7 +203,7 @@ static abatis_policy *make_policy(const struct wish *wish)
 static char *describe(const struct wish *wish, const abatis_host *host)
 {
         abatis_policy *policy = make_policy(wish);
-        struct plan *plan = plan_new(policy, backend_native.name);
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         struct text text = { 0 };
         char *printed = NULL, *whole = NULL;
         abatis_error err;

@@ -27,7 +27,7 @@ static abatis_policy *policy_that_reads_little(const char *preset)
 
 static struct plan *compile(const abatis_policy *policy)
 {
-        struct plan *plan = plan_new(policy, backend_native.name);
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
 
         backend_native.compile(policy, &host, plan);
         assert_false(plan->has_failed);

@@ -1,0 +1,126 @@
+/* bwrap.c: the same plan, carried out by bubblewrap as far as mounts and namespaces go.
+ *
+ * What it makes is what the native backend would: the steps are that one's, compiled as if the host had namespaces of its own. Inside,
+ * Landlock, the filter and the limits are the second layer. A step that bubblewrap has no word for is missed by name. */
+#include <stdio.h>
+
+#include "backend/native.h"
+
+/* Before that it cannot say with which mode a mask is made. */
+enum { MINOR_WITH_PERMISSIONS = 5 };
+
+static const char *find_reason(const abatis_host *host)
+{
+        if (!host->bwrap.is_probed)
+                return "it has not been looked for";
+        return host->bwrap.is_available ? NULL : host->bwrap.reason;
+}
+
+static const char *find_version(const abatis_host *host)
+{
+        return *host->bwrap.version ? host->bwrap.version : NULL;
+}
+
+/* Why this step cannot be carried out, or NULL. */
+static const char *find_gap(const struct step *step, const struct host_bwrap *bwrap)
+{
+        switch (step->op) {
+        case PLAN_READ_ONLY_WORLD:
+        case PLAN_SHOW:
+                return step->value ? "bubblewrap makes no mount whose files cannot be executed" : NULL;
+        case PLAN_NOEXEC:
+        case PLAN_LIBRARIES:
+        case PLAN_START:
+        case PLAN_LOADER:
+                return "bubblewrap makes no mount whose files cannot be executed";
+        case PLAN_HIDE:
+                return bwrap->minor < MINOR_WITH_PERMISSIONS
+                               ? "bubblewrap before 0.5 makes no mask that refuses to be read"
+                               : NULL;
+        case PLAN_PRIVATE_TMP:
+                return bwrap->minor < MINOR_WITH_PERMISSIONS
+                               ? "bubblewrap before 0.5 makes no /tmp that is everybody's"
+                               : NULL;
+        case PLAN_LOOPBACK_AT_ONCE:
+                return bwrap->has_network ? NULL : bwrap->network_reason;
+        case PLAN_HOSTS:
+        case PLAN_NETWORK:
+        case PLAN_STREAMS:
+        case PLAN_LOOPBACK:
+                return "the relay needs a network that abatis has made; fix: the native backend";
+        case PLAN_COUNT:
+                return "without a cgroup nobody counts what is inside; fix: the native backend, or a cgroup that is delegated";
+        case PLAN_BROKER:
+                return "nobody inside can be asked; fix: the native backend";
+        case PLAN_PORTER:
+                return "bubblewrap starts one command; fix: the native backend, or session: private";
+        case PLAN_OWN_TMP:
+                return "it is for where there are no mounts";
+        case PLAN_SWEEP:
+        case PLAN_NAMESPACES:
+        case PLAN_MAP_IDS:
+        case PLAN_STAGE:
+        case PLAN_NEW_ROOT:
+        case PLAN_LINK:
+        case PLAN_DEVICES:
+        case PLAN_TERMINALS:
+        case PLAN_PRIVATE_SHM:
+        case PLAN_PROC:
+        case PLAN_WRITABLE:
+        case PLAN_PIN:
+        case PLAN_PROTECT:
+        case PLAN_ENTER_ROOT:
+        case PLAN_PRIVATE_IPC:
+        case PLAN_SESSION:
+        case PLAN_LIMIT:
+        case PLAN_CGROUP:
+        case PLAN_PRIVILEGES:
+        case PLAN_LANDLOCK:
+        case PLAN_SECCOMP:
+        case PLAN_ARGUMENTS:
+        case PLAN_DESCRIPTORS:
+        case PLAN_ENVIRONMENT:
+        case PLAN_DEADLINE:
+        case PLAN_OUTPUT:
+                break;
+        }
+        return NULL;
+}
+
+static void miss_gaps(struct plan *plan, const struct host_bwrap *bwrap)
+{
+        for (size_t i = 0; i < plan->cover_count; i++) {
+                const struct clause *clause = &plan->clauses[plan->covers[i].clause];
+                const char *gap = find_gap(&plan->steps[plan->covers[i].step], bwrap);
+
+                if (gap && !clause->reason)
+                        plan_miss(plan, clause->kind, clause->index, "%s", gap);
+        }
+}
+
+static void compile_bwrap(const abatis_policy *policy, const abatis_host *host, struct plan *plan)
+{
+        abatis_host as_if = *host;
+
+        as_if.namespaces = NAMESPACES_USER;
+        as_if.has_mount_setattr = true;
+        as_if.has_broker = as_if.has_descriptors = false;
+        snprintf(as_if.broker_reason, sizeof(as_if.broker_reason),
+                 "nobody inside bubblewrap can be asked; fix: the native backend");
+        native_compile(policy, &as_if, true, plan);
+        /* Not who is in a PID namespace, but who has made it outside, ends with the job. */
+        if (!plan->has_failed)
+                plan_cover(plan, plan_step(plan, PLAN_SWEEP, NULL, 0), CLAUSE_LIFETIME, PLAN_NO_INDEX);
+        /* Its second trial: the filter alone would hold these, but whoever asks for bubblewrap asks for its network. */
+        if (!host->bwrap.has_network &&
+            (policy->network == NETWORK_DENY || policy->network == NETWORK_UNIX_ONLY))
+                plan_miss(plan, CLAUSE_NETWORK, PLAN_NO_INDEX, "%s", host->bwrap.network_reason);
+        if (!plan->has_failed)
+                miss_gaps(plan, &host->bwrap);
+}
+
+const struct backend backend_bwrap = { .kind = BACKEND_BWRAP,
+                                       .system = SYSTEM_LINUX,
+                                       .find_reason = find_reason,
+                                       .find_version = find_version,
+                                       .compile = compile_bwrap };
