@@ -22,6 +22,7 @@
 #include "run/cage_linux.h"
 #include "run/child_linux.h"
 #include "run/images.h"
+#include "run/memory_linux.h"
 #include "run/syscall_linux.h"
 
 enum {
@@ -30,7 +31,6 @@ enum {
         SLICE_MS = 5,
         AT_ONCE = 64,       /* events; then others have their turn */
         STREAMS_MAX = 4096, /* where the policy does not say */
-        MEMORY_EXEC = 0x10  /* MFD_EXEC, Linux 6.3 */
 };
 
 static int lift(int fd)
@@ -44,33 +44,14 @@ static int lift(int fd)
         return lifted;
 }
 
-static int write_whole(int fd, const void *bytes, size_t size)
-{
-        for (size_t done = 0; done < size;) {
-                ssize_t written = write(fd, (const char *)bytes + done, size - done);
-
-                if (written < 0 && errno != EINTR)
-                        return -1;
-                done += written > 0 ? (size_t)written : 0;
-        }
-        return 0;
-}
-
-/* A kernel that does not know the word makes all such files executable. */
 static int make_image(abatis_error *err)
 {
-        OWN_FD int fd = memfd_create("abatis relay", MFD_CLOEXEC | MEMORY_EXEC);
+        int fd = memory_file(MEMORY_PROGRAM, "abatis relay", relay_image, relay_image_size, "network.connect",
+                             err);
 
-        if (fd < 0 && errno == EINVAL)
-                fd = memfd_create("abatis relay", MFD_CLOEXEC);
-        if (fd < 0 && errno == EACCES)
-                return error_set(err, ABATIS_E_UNENFORCEABLE,
-                                 "network.connect needs a program in memory, which the sysctl "
-                                 "vm.memfd_noexec forbids");
-        fd = lift(fd);
-        if (fd < 0 || write_whole(fd, relay_image, relay_image_size) < 0)
-                return error_os(err, errno, "cannot keep the relay in memory");
-        return take_fd(&fd);
+        if (fd >= 0)
+                fd = lift(fd);
+        return fd;
 }
 
 /* Each once; the plan has seen to it that they fit. */
@@ -113,9 +94,9 @@ static int make_settings(const abatis_policy *policy, bool has_rules, bool is_ow
         cage_build(&settings.cage);
         for (size_t i = 0; i < policy->connect.count; i++)
                 settings.entries_size += (uint32_t)strlen(policy->connect.items[i]) + 1;
-        r = fd < 0 ? -1 : write_whole(fd, &settings, sizeof(settings));
+        r = fd < 0 ? -1 : memory_write(fd, &settings, sizeof(settings));
         for (size_t i = 0; i < policy->connect.count && !r; i++)
-                r = write_whole(fd, policy->connect.items[i], strlen(policy->connect.items[i]) + 1);
+                r = memory_write(fd, policy->connect.items[i], strlen(policy->connect.items[i]) + 1);
         return r < 0 ? error_os(err, errno, "cannot write the relay's settings") : take_fd(&fd);
 }
 

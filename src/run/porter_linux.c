@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "run/child_linux.h"
+#include "run/child_request_linux.h"
 #include "run/syscall_linux.h"
 
 enum { FIRST_DRAIN = 2, MOST_DRAINS = 2, DRAIN_SIZE = 16 * 1024 };
@@ -57,56 +58,18 @@ static __attribute__((noreturn)) void leave(int code)
                 RAW(SYS_exit_group, code);
 }
 
-/* ---- the texts of a request ----------------------------------------------------------------------------- */
+/* ---- one command ---------------------------------------------------------------------------------------- */
 
-static const char *text_at(const char *texts, uint32_t place)
+static long read_request(const struct child_request *request)
 {
-        return place ? texts + place : 0;
-}
-
-static const char **list_texts(const char *at, uint32_t count, const char **list)
-{
-        for (uint32_t i = 0; i < count; i++) {
-                list[i] = at;
-                while (*at++)
-                        ;
-        }
-        list[count] = 0;
-        return list + count + 1;
-}
-
-static long map(size_t size, int protection, int flags, long fd)
-{
-        return RAW(SYS_mmap, 0, size, protection, flags, fd, 0);
-}
-
-static long read_request(const struct porter_request *request)
-{
-        struct child_job *job = &usher.job;
-        const long texts = map(request->size, PROT_READ, MAP_PRIVATE, usher.fds[REQUEST_TEXTS]);
-        const long lists = map(((size_t)request->argc + request->envc + 2) * sizeof(char *),
-                               PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-        const char *text = (const char *)texts, **list = (const char **)lists, **envp;
+        const long texts = child_map(request->size, PROT_READ, MAP_PRIVATE, usher.fds[REQUEST_TEXTS]);
 
         if (texts < 0 && texts > -4096)
                 return texts;
-        if (lists < 0 && lists > -4096)
-                return lists;
-        envp = list_texts(text + request->argv, request->argc, list);
-        list_texts(text + request->envp, request->envc, envp);
-        job->argv = list;
-        job->envp = envp;
-        job->program = text_at(text, request->program);
-        job->cwd = text_at(text, request->cwd);
-        job->fallback_cwd = text_at(text, request->fallback_cwd);
-        for (int i = 0; i < 3; i++) {
-                job->files[i] = text_at(text, request->files[i]);
-                job->stdio[i] = usher.fds[REQUEST_STDIO + i];
-        }
-        return 0;
+        for (int i = 0; i < 3; i++)
+                usher.job.stdio[i] = usher.fds[REQUEST_STDIO + i];
+        return child_request_take(request, (const char *)texts, &usher.job);
 }
-
-/* ---- one command ---------------------------------------------------------------------------------------- */
 
 static void report(void)
 {
@@ -242,7 +205,7 @@ static __attribute__((noreturn)) void fail(long r)
         leave(0);
 }
 
-static __attribute__((noreturn)) void be_usher(const struct porter_request *request)
+static __attribute__((noreturn)) void be_usher(const struct child_request *request)
 {
         const uint64_t all = ~0ull, deaths = 1ull << (SIGCHLD - 1);
         const struct porter_report begun = { .usher = (int32_t)RAW(SYS_getpid) };
@@ -291,7 +254,7 @@ static __attribute__((noreturn)) void be_usher(const struct porter_request *requ
 
 static void serve(void)
 {
-        struct porter_request request = { 0 };
+        struct child_request request = { 0 };
 
         usher.porter = (int)RAW(SYS_getpid);
         while (child_receive(PORTER_REQUESTS, &request, sizeof(request), usher.fds, REQUEST_COUNT,

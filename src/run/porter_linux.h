@@ -7,16 +7,8 @@
 /* The porter's descriptors when it begins; 1 is its own image. */
 enum { PORTER_REQUESTS = 0, PORTER_NULL = 2 };
 
-/* With each message come these, in this order. */
+/* With each message, a struct child_request, come these, in this order; the texts are a file. */
 enum { REQUEST_TEXTS, REQUEST_CONTROL, REQUEST_STDIO, REQUEST_COUNT = REQUEST_STDIO + 3 };
-
-/* One command. Numbers are places in the texts, a file of `size` bytes that nobody changes any more; 0 is no text. */
-struct porter_request {
-        uint32_t size;
-        uint32_t program, cwd, fallback_cwd;
-        uint32_t files[3];               /* where a file among stdio lies that was opened to be read */
-        uint32_t argv, argc, envp, envc; /* where the first text of each list stands: the others follow */
-};
 
 /* What is said through its control socket: to it a signal's number, or: */
 enum {

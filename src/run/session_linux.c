@@ -15,14 +15,12 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "run/images.h"
+#include "run/memory_linux.h"
 #include "run/porter_linux.h"
+#include "run/request_linux.h"
 #include "run/syscall_linux.h"
 
-enum {
-        MOST_MS_TO_SEND = 2000,
-        MEMORY_NOEXEC_SEAL = 0x8, /* flags of memfd_create, from Linux 6.3 on */
-        MEMORY_EXEC = 0x10,
-};
+enum { MOST_MS_TO_SEND = 2000 };
 
 struct session {
         pthread_mutex_t lock;
@@ -56,38 +54,6 @@ int resources_share(struct resources *resources, const struct plan *plan, const 
         return 0;
 }
 
-/* Kernels that know the flag have a sysctl for files without it, and those that do not know it refuse it. */
-static int make_memory_file(const char *name, unsigned flags)
-{
-        int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | flags);
-
-        if (fd < 0 && errno == EINVAL && flags)
-                fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
-        return fd_above_stdio(fd);
-}
-
-/* A file without a name that holds these bytes, or an error. */
-static int make_file(const char *name, const void *bytes, size_t size, unsigned flags, abatis_error *err)
-{
-        OWN_FD int fd = make_memory_file(name, flags);
-        size_t done = 0;
-
-        if (fd < 0 && errno == EACCES && flags == MEMORY_EXEC)
-                return error_set(
-                        err, ABATIS_E_UNENFORCEABLE,
-                        "session: shared needs a program in memory, which the sysctl vm.memfd_noexec forbids");
-        if (fd < 0)
-                return error_os(err, errno, "cannot keep '%s' in memory", name);
-        while (done < size) {
-                ssize_t written = write(fd, (const char *)bytes + done, size - done);
-
-                if (written < 0 && errno != EINTR)
-                        return error_os(err, errno, "cannot keep '%s' in memory", name);
-                done += written > 0 ? (size_t)written : 0;
-        }
-        return take_fd(&fd);
-}
-
 /* What the porter has as 0, 1 and 2: see porter_linux.h. */
 static int connect_porter(struct job *home, int requests, abatis_error *err)
 {
@@ -96,7 +62,8 @@ static int connect_porter(struct job *home, int requests, abatis_error *err)
         home->stdio.ends[PORTER_REQUESTS] = requests;
         if (r < 0)
                 return r;
-        image = make_file("abatis porter", porter_image, porter_image_size, MEMORY_EXEC, err);
+        image = memory_file(MEMORY_PROGRAM, "abatis porter", porter_image, porter_image_size,
+                            "session: shared", err);
         if (image < 0)
                 return image;
         home->stdio.ends[1] = image;
@@ -252,50 +219,23 @@ void session_leave(struct job *job)
         pthread_mutex_unlock(&session->lock);
 }
 
-/* Where it stands, or 0 for none. */
-static uint32_t add_text(struct text *texts, const char *text)
+static int write_request(const struct job *job, struct child_request *request, abatis_error *err)
 {
-        uint32_t place = (uint32_t)texts->length;
-
-        if (text)
-                text_add_bytes(texts, text, strlen(text) + 1);
-        return text ? place : 0;
-}
-
-static uint32_t add_list(struct text *texts, const char *const *list, uint32_t *count)
-{
-        uint32_t place = (uint32_t)texts->length;
-
-        for (*count = 0; list[*count]; (*count)++)
-                add_text(texts, list[*count]);
-        return place;
-}
-
-static int write_request(const struct job *job, struct porter_request *request, abatis_error *err)
-{
+        static const char *const none[3];
         OWN_TEXT struct text texts = { 0 };
-        const struct child_job *child = &job->child;
+        int r = request_write(&job->child,
+                              job->session->home->ground.child.has_mounts
+                                      ? (const char *const *)job->stdio.paths
+                                      : none,
+                              request, &texts, err);
 
-        text_add_bytes(&texts, "", 1); /* no text stands at 0 */
-        request->program = add_text(&texts, child->program);
-        request->cwd = add_text(&texts, child->cwd);
-        request->fallback_cwd = add_text(&texts, child->fallback_cwd);
-        for (int i = 0; i < 3; i++)
-                request->files[i] = job->session->home->ground.child.has_mounts
-                                            ? add_text(&texts, job->stdio.paths[i])
-                                            : 0;
-        request->argv = add_list(&texts, child->argv, &request->argc);
-        request->envp = add_list(&texts, child->envp, &request->envc);
-        if (texts.has_failed)
-                return error_memory(err);
-        if (texts.length > INT32_MAX)
-                return error_os(err, E2BIG, "cannot execute '%s'", child->program);
-        request->size = (uint32_t)texts.length;
-        return make_file("abatis request", texts.data, texts.length, MEMORY_NOEXEC_SEAL, err);
+        return r ? r
+                 : memory_file(MEMORY_DATA, "abatis request", texts.data, texts.length, "session: shared",
+                               err);
 }
 
 /* The porter may have a lot to do. */
-static int send_request(const struct session *session, const struct porter_request *request, const int *fds)
+static int send_request(const struct session *session, const struct child_request *request, const int *fds)
 {
         struct pollfd room = { session->requests, POLLOUT, 0 };
         int ready;
@@ -310,7 +250,7 @@ static int send_request(const struct session *session, const struct porter_reque
 
 int session_launch(struct job *job, abatis_error *err)
 {
-        struct porter_request request = { 0 };
+        struct child_request request = { 0 };
         OWN_FD int texts = write_request(job, &request, err);
         int ends[2], fds[REQUEST_COUNT], r;
 
