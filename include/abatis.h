@@ -40,8 +40,9 @@ enum {
         ABATIS_E_NOT_FOUND = -4,      /* the program does not exist */
         ABATIS_E_NOT_EXECUTABLE = -5, /* the program exists and cannot be executed, or not by this policy */
         ABATIS_E_MEMORY = -6,         /* out of memory */
-        ABATIS_E_NO_RESULT = -7, /* the command ran, and how it ended could not be found out or written down */
-        ABATIS_E_BACKEND = -8,   /* the backend that was asked for is not available here */
+        ABATIS_E_NO_RESULT =
+                -7,            /* the command ran, and how it ended could not be found out or written down */
+        ABATIS_E_BACKEND = -8, /* the backend that was asked for is not available here */
         ABATIS_E_NO_BACKEND = -9 /* none is: this machine can hold no sandbox */
 };
 

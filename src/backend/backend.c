@@ -47,16 +47,16 @@ size_t backend_examine(const abatis_host *host, struct host_backend out[BACKEND_
         for (size_t i = 0; i < COUNT; i++) {
                 const struct backend *backend = backends[i];
 
-                out[count++] = (struct host_backend){
-                        .name = backend_names[backend->kind],
-                        .version = backend->find_version ? backend->find_version(host) : NULL,
-                        .reason = find_reason(backend, host)
-                };
+                out[count++] =
+                        (struct host_backend){ .name = backend_names[backend->kind],
+                                               .version = backend->find_version ? backend->find_version(host)
+                                                                                : NULL,
+                                               .reason = find_reason(backend, host) };
         }
         for (enum backend_kind kind = BACKEND_AUTO; kind < BACKEND_COUNT; kind++)
                 if (elsewhere[kind])
                         out[count++] = (struct host_backend){ .name = backend_names[kind],
-                                                               .reason = elsewhere[kind] };
+                                                              .reason = elsewhere[kind] };
         return count;
 }
 
@@ -129,7 +129,8 @@ static int compile_best(abatis_policy *policy, const abatis_host *host, bool is_
         }
         /* Who accepts less gets what there is. */
         if (is_best_effort)
-                return compile_with(strongest ? strongest : find_for(host->system), policy, host, true, out, err);
+                return compile_with(strongest ? strongest : find_for(host->system), policy, host, true, out,
+                                    err);
         if (!strongest)
                 return report_none(host, err);
         if (err)

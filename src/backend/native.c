@@ -428,7 +428,6 @@ static const char *find_reason(const abatis_host *host)
                        : "this kernel has neither Landlock nor mount_setattr; fix: Linux 5.13 or newer";
 }
 
-const struct backend backend_native = { .kind = BACKEND_NATIVE,
-                                        .system = SYSTEM_LINUX,
-                                        .find_reason = find_reason,
-                                        .compile = compile_native };
+const struct backend backend_native = {
+        .kind = BACKEND_NATIVE, .system = SYSTEM_LINUX, .find_reason = find_reason, .compile = compile_native
+};

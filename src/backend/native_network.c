@@ -208,7 +208,8 @@ static bool has_udp(const abatis_policy *policy)
 /* Without it sockets are refused, which denies no less. What a socket holds is counted in the cgroup of who made it. */
 static void add_loopback(struct native *native)
 {
-        const enum plan_op op = native_groups_memory(native) || native->is_wrapped ? PLAN_LOOPBACK_AT_ONCE : PLAN_LOOPBACK;
+        const enum plan_op op =
+                native_groups_memory(native) || native->is_wrapped ? PLAN_LOOPBACK_AT_ONCE : PLAN_LOOPBACK;
 
         if (native->policy->network == NETWORK_DENY && !native->policy->has_no_loopback &&
             native->has_mounts && (op == PLAN_LOOPBACK_AT_ONCE || native->host->has_descriptors))

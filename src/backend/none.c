@@ -8,7 +8,8 @@ static void compile_none(const abatis_policy *policy, const abatis_host *host, s
 {
         (void)host;
         for (size_t i = 0; i < plan->clause_count; i++)
-                plan_miss(plan, plan->clauses[i].kind, plan->clauses[i].index, "the backend none enforces nothing");
+                plan_miss(plan, plan->clauses[i].kind, plan->clauses[i].index,
+                          "the backend none enforces nothing");
         plan_step(plan, PLAN_SESSION, NULL, 0);
         plan_step(plan, PLAN_DESCRIPTORS, NULL, 0);
         plan_step(plan, PLAN_ENVIRONMENT, NULL, 0);

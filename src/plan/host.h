@@ -41,9 +41,9 @@ struct host_bwrap {
         bool is_available; /* it makes namespaces and a read-only world here, */
         bool has_network;  /* and a network of its own */
         bool is_setuid;
-        int minor;                /* of version 0.MINOR */
-        char path[256];           /* absolute; the file that was tried is the file that is used: */
-        uint64_t device, inode;   /* this one, */
+        int minor;                     /* of version 0.MINOR */
+        char path[256];                /* absolute; the file that was tried is the file that is used: */
+        uint64_t device, inode;        /* this one, */
         int64_t changed_s, changed_ns; /* as it was */
         char version[32];
         char reason[256];         /* why not, and the fix */

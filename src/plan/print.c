@@ -172,9 +172,10 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(visible, json_string(plan->visible.items[i]));
         return json_to_text(json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "preset",
                                       json_from_string(policy->preset), "workspace",
-                                      json_from_string(policy->workspace), "backend", backend_names[plan->backend], "kernel",
-                                      host->kernel, "landlock_abi", host->landlock_abi, "clauses", clauses,
-                                      "steps", steps, "landlock", grants, "visible", visible, "commands",
+                                      json_from_string(policy->workspace), "backend",
+                                      backend_names[plan->backend], "kernel", host->kernel, "landlock_abi",
+                                      host->landlock_abi, "clauses", clauses, "steps", steps, "landlock",
+                                      grants, "visible", visible, "commands",
                                       plan_commands_to_json(plan, policy)),
                             JSON_INDENT(2), out, err);
 }
@@ -208,8 +209,8 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
         /* No name makes a line that looks like one of ours. */
         text_addf(&text, "preset %s, workspace ", policy->preset ? policy->preset : "none");
         text_add_line(&text, policy->workspace);
-        text_addf(&text, "\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n", backend_names[plan->backend],
-                  host->kernel, host->landlock_abi);
+        text_addf(&text, "\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n",
+                  backend_names[plan->backend], host->kernel, host->landlock_abi);
         for (size_t i = 0; i < plan->clause_count; i++) {
                 size_t column = text.length + 40;
 
@@ -317,7 +318,9 @@ static void add_backends_text(struct text *text, const struct host_backend *back
                 const struct host_backend *backend = &backends[i];
 
                 text_addf(text, "  %-3s %-20s ", backend->reason ? "no" : "yes", backend->name);
-                text_add_line(text, backend->reason ? backend->reason : backend->version ? backend->version : "");
+                text_add_line(text, backend->reason    ? backend->reason
+                                    : backend->version ? backend->version
+                                                       : "");
                 text_add(text, "\n");
         }
 }

@@ -231,8 +231,8 @@ static int add_quantity(struct reading *reading, enum key_id key, const struct n
         return layer_add(reading->layer, key, text + strspn(text, "0"), node, reading->err);
 }
 
-static int add_choice(struct reading *reading, enum key_id key, const struct node *node,
-                      const char *what, const char *const *choices, const char *wanted)
+static int add_choice(struct reading *reading, enum key_id key, const struct node *node, const char *what,
+                      const char *const *choices, const char *wanted)
 {
         char hint[256];
 

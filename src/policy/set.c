@@ -49,9 +49,10 @@ int backend_kind_find(const char *name, enum backend_kind *out, abatis_error *er
                         *out = kind;
                         return 0;
                 }
-        return error_set(err, ABATIS_E_INVALID,
-                         "unknown backend '%s'; %s%s%sthere are auto, native, bwrap, seatbelt, appcontainer and none",
-                         name, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");
+        return error_set(
+                err, ABATIS_E_INVALID,
+                "unknown backend '%s'; %s%s%sthere are auto, native, bwrap, seatbelt, appcontainer and none",
+                name, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");
 }
 
 bool network_is_within(enum network_mode mode, enum network_mode most)

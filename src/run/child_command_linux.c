@@ -311,6 +311,15 @@ static long close_descriptors(const struct child_job *job)
         return child_close_others(kept, 2, 3);
 }
 
+static long pass_descriptors(const struct child_job *job)
+{
+        long r = child_close_others(job->passed, job->passed_count, 3);
+
+        for (int i = 0; i < job->passed_count && r >= 0; i++)
+                r = RAW(SYS_fcntl, job->passed[i], F_SETFD, 0);
+        return r;
+}
+
 /* Who is told that a launch comes soon stays awake for it: to wake up takes as long as what is left to be done before. The processor is
  * left to others all the same, should the parent be among them. Nobody is waited for in vain: init ends with the parent, and we with init. */
 static void await_launch(struct child_job *job)
@@ -415,6 +424,23 @@ void child_reset_signals(void)
                 RAW(SYS_rt_sigaction, number, &default_action, 0, sizeof(uint64_t));
 }
 
+/* It is in the command's process group, and what is sent to that must not end it. It waits for its children, and stops with them. */
+static long ignore_signals(void)
+{
+        static const uint64_t heard = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << (SIGCHLD - 1) |
+                                      1ull << (SIGCONT - 1) | 1ull << (SIGTSTP - 1) | 1ull << (SIGTTIN - 1) |
+                                      1ull << (SIGTTOU - 1);
+        const struct {
+                uint64_t handler, flags, restorer, mask;
+        } ignored = { 1 /* SIG_IGN */, 0, 0, 0 };
+        long r = 0;
+
+        for (int number = 1; number <= 64 && !r; number++)
+                if (!(heard & 1ull << (number - 1)))
+                        r = RAW(SYS_rt_sigaction, number, &ignored, 0, sizeof(uint64_t));
+        return r;
+}
+
 static long unblock_signals(void)
 {
         uint64_t none = 0;
@@ -458,6 +484,10 @@ static long do_step(struct child_job *job, const struct command_step *step)
                 return reopen_stdio(job);
         case COMMAND_DESCRIPTORS:
                 return close_descriptors(job);
+        case COMMAND_PASS:
+                return pass_descriptors(job);
+        case COMMAND_SIGNALS_IGNORED:
+                return ignore_signals();
         case COMMAND_SIGNAL_MASK:
                 return unblock_signals();
         case COMMAND_EXEC:
@@ -521,9 +551,10 @@ static bool take_files(struct child_job *job)
 /* While it still may. */
 static bool enter_network(struct child_job *job)
 {
-        long r = job->plan->has_loopback_at_once ? RAW(SYS_unshare, CLONE_NEWNET) : 0;
+        long r = job->plan->has_loopback_at_once && !job->plan->is_wrapped ? RAW(SYS_unshare, CLONE_NEWNET)
+                                                                           : 0;
 
-        if (r >= 0 && job->plan->has_loopback_at_once)
+        if (r >= 0 && job->plan->has_loopback_at_once && !job->plan->is_wrapped)
                 r = child_network_raise(0);
         if (r < 0 && child_claim_report(job)) {
                 job->failed_plan_op = job->ground->plan_op;

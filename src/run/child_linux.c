@@ -174,9 +174,13 @@ int child_wait(struct child_job *job, int *word, int value, bool is_init)
  * stopped or killed by it. A process whose descendants are to end does likewise, as a negative number. */
 static void pass_signal(struct child_job *job, int number)
 {
+        const unsigned char byte = (unsigned char)number;
+
         if (number < 0)
                 child_sweep_below(job, -number);
-        if (number > 0 && number < 65 && RAW(SYS_kill, -job->command, number) == -ESRCH)
+        else if (job->control)
+                RAW(SYS_write, job->control, &byte, 1);
+        else if (number > 0 && number < 65 && RAW(SYS_kill, -job->command, number) == -ESRCH)
                 RAW(SYS_kill, job->command, number);
 }
 
@@ -211,17 +215,17 @@ struct held {
         struct pollfd
                 waits[5]; /* the host program, signals, and mounts, questions and the keeper, if there are */
         int wait_count;
-        int mounts, questions, keeper; /* which of them; 0: none */
-        long masks, proc, end;         /* another one twice where there is none */
+        int mounts, questions, keeper;  /* which of them; 0: none */
+        long masks, proc, end, control; /* another one twice where there is none */
 };
 
 static void close_others(const struct held *held)
 {
-        long kept[8] = { held->masks, held->proc, held->end };
+        long kept[9] = { held->masks, held->proc, held->end, held->control };
 
         for (int i = 0; i < held->wait_count; i++)
-                kept[3 + i] = held->waits[i].fd;
-        child_close_others(kept, 3 + held->wait_count, 0);
+                kept[4 + i] = held->waits[i].fd;
+        child_close_others(kept, 4 + held->wait_count, 0);
 }
 
 bool child_is_mount_point(const char *path, bool *exists)
@@ -312,7 +316,8 @@ static void hold(struct child_job *job, long signals)
                              .wait_count = 2,
                              .masks = job->ground->has_mounts ? job->masks : signals,
                              .proc = job->has_proc ? job->proc : signals,
-                             .end = job->end_event ? job->end_event : signals };
+                             .end = job->end_event ? job->end_event : signals,
+                             .control = job->control ? job->control : signals };
         bool is_missing = false;
 
         /* Readable, in poll's sense, whenever a mount of this namespace comes or goes. */

@@ -65,12 +65,14 @@ enum command_op {
         COMMAND_RULES,      /* Landlock's ruleset, as far as it needs nothing of init's */
         COMMAND_SECCOMP,
         COMMAND_DESCRIPTORS,
+        COMMAND_PASS, /* the same, but for some that the exec leaves open */
         COMMAND_WAIT, /* until init is done */
         COMMAND_LANDLOCK,
         COMMAND_CHDIR,
-        COMMAND_REOPEN,      /* files among 0, 1 and 2, through the mounts that they are seen in */
-        COMMAND_LIMIT,       /* resource and value; none for the command's own preparation */
-        COMMAND_SIGNAL_MASK, /* nothing blocked */
+        COMMAND_REOPEN,          /* files among 0, 1 and 2, through the mounts that they are seen in */
+        COMMAND_LIMIT,           /* resource and value; none for the command's own preparation */
+        COMMAND_SIGNALS_IGNORED, /* those that are meant for whom it starts */
+        COMMAND_SIGNAL_MASK,     /* nothing blocked */
         COMMAND_EXEC,
 };
 
@@ -103,7 +105,7 @@ struct child_ground {
         bool has_network; /* they have one of their own, with a relay to the outside */
         bool has_relay;   /* this one, or another, which the broker connects to */
         bool has_scope; /* init and the command are in a domain of Landlock's that abstract sockets are not left from */
-        bool is_plain;    /* as in child_plan */
+        bool is_plain; /* as in child_plan */
         bool has_host; /* init has the descriptor of the host's root: it was there before the clone */
 };
 
@@ -150,6 +152,7 @@ struct child_plan {
         uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
         const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
         bool has_network, has_relay;       /* as in child_ground */
+        bool is_wrapped;                   /* the command becomes bubblewrap */
         bool is_plain; /* the command keeps what it is born with: namespaces, privileges. Another program takes them, or nobody */
         bool has_loopback;         /* the filter asks for sockets on one: see child_loopback_linux.c */
         bool has_loopback_at_once; /* the command is in the network of one */
@@ -193,6 +196,9 @@ struct child_job {
         const char *program, *cwd, *fallback_cwd; /* borrowed */
         const char *const *argv, *const *envp;    /* borrowed, NULL-terminated */
         int *slots;                               /* detached mounts, by slot */
+        long *passed;                             /* of COMMAND_PASS: descriptors, sorted, all above 2 */
+        int control; /* of a command that another program starts: signals' numbers are written here, a byte each; or 0 */
+        int passed_count;
 
         int stdio[3];
         int host_pidfd;      /* readable when the host process is gone */

@@ -73,7 +73,8 @@ static void part_command(struct ground *ground, const abatis_host *host)
         command_step(ground, COMMAND_UMASK, PLAN_SESSION, 0);
         command_step(ground, COMMAND_SESSION, PLAN_SESSION, 0);
         if (!ground->child.is_plain)
-                command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES, host->namespaces != NAMESPACES_USER);
+                command_step(ground, COMMAND_PRIVILEGES, PLAN_PRIVILEGES,
+                             host->namespaces != NAMESPACES_USER);
 }
 
 static void lay_out(struct ground *ground, const abatis_host *host)

@@ -25,6 +25,7 @@
 #include "base/program.h"
 #include "run/cgroup_linux.h"
 #include "run/landlock_linux.h"
+#include "run/probe_linux.h"
 #include "run/run.h"
 #include "run/syscall_linux.h"
 
@@ -77,32 +78,17 @@ static struct host_finding *add_finding(abatis_host *host, const char *name, boo
         return finding;
 }
 
-/* A fork whose end is no SIGCHLD: a host program that ignores that signal, or waits for all of its children, does not
- * take the result away. */
-static pid_t fork_quietly(void)
-{
-        return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
-}
-
-static int wait_for(pid_t pid, int *status)
-{
-        while (waitpid(pid, status, __WALL) < 0)
-                if (errno != EINTR)
-                        return -1;
-        return 0;
-}
-
 /* Runs `attempt` in a child and returns 0 or the errno it ended with. */
 static int try_in_child(int (*attempt)(const void *), const void *argument)
 {
         int status;
-        pid_t pid = fork_quietly();
+        pid_t pid = probe_fork();
 
         if (pid < 0)
                 return errno;
         if (!pid)
                 _exit(attempt(argument) ? errno & 0xff : 0);
-        if (wait_for(pid, &status) < 0)
+        if (probe_wait(pid, &status) < 0)
                 return errno;
         return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
@@ -158,13 +144,13 @@ static int attempt_proc(const void *argument)
         attempt.flags = CLONE_NEWNS | CLONE_NEWPID;
         if (attempt_namespace(&attempt) < 0)
                 return -1;
-        pid = fork_quietly();
+        pid = probe_fork();
         if (pid < 0)
                 return -1;
         if (!pid)
                 _exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ? errno & 0xff
                                                                                              : 0);
-        if (wait_for(pid, &status) < 0)
+        if (probe_wait(pid, &status) < 0)
                 return -1;
         errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
         return errno ? -1 : 0;
@@ -478,42 +464,6 @@ static void find_limits(abatis_host *host)
                                          : "no /proc/PID/io; fix: a kernel with CONFIG_TASK_IO_ACCOUNTING");
 }
 
-static void probe_bubblewrap(abatis_host *host)
-{
-        struct host_finding *finding = add_finding(host, "bubblewrap", false, false);
-        OWN_FREE char *path = NULL;
-        char version[64] = "";
-        int ends[2];
-        pid_t pid;
-
-        snprintf(finding->detail, sizeof(finding->detail), "bwrap is not in PATH; not needed");
-        if (program_find("bwrap", (const char *const *)environ, &path, NULL) < 0 ||
-            pipe2(ends, O_CLOEXEC) < 0)
-                return;
-        pid = fork_quietly();
-        if (!pid) {
-                int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-                /* What it complains of is nobody's business. */
-                if (null >= 0)
-                        dup2(null, 2);
-                dup2(ends[1], 1);
-                execl(path, path, "--version", (char *)NULL);
-                _exit(127);
-        }
-        close(ends[1]);
-        if (pid > 0) {
-                ssize_t length = read(ends[0], version, sizeof(version) - 1);
-
-                version[length > 0 ? strcspn(version, "\n") : 0] = '\0';
-                wait_for(pid, NULL);
-        }
-        close(ends[0]);
-        finding->is_available = *version;
-        snprintf(finding->detail, sizeof(finding->detail), "%.180s, %s", path,
-                 *version ? version : "which does not answer");
-}
-
 int host_probe_fully(abatis_host *host, abatis_error *err)
 {
         host_probe_quickly(host);
@@ -524,7 +474,7 @@ int host_probe_fully(abatis_host *host, abatis_error *err)
         probe_namespaces(host);
         probe_broker(host);
         find_limits(host);
-        probe_bubblewrap(host);
+        host_probe_bwrap(host);
         return 0;
 }
 
@@ -533,9 +483,4 @@ void host_done(abatis_host *host)
         free(host->findings);
         host->findings = NULL;
         host->finding_count = 0;
-}
-
-void host_probe_bwrap(abatis_host *host)
-{
-        host->bwrap.is_probed = true;
 }

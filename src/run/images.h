@@ -7,6 +7,9 @@
 /* From porter_linux.c. */
 extern const unsigned char porter_image[];
 extern const size_t porter_image_size;
+/* From inner_linux.c. */
+extern const unsigned char inner_image[];
+extern const size_t inner_image_size;
 /* From src/net/. */
 extern const unsigned char relay_image[];
 extern const size_t relay_image_size;

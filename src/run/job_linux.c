@@ -26,6 +26,7 @@
 #include "run/keeper_linux.h"
 #include "run/session_linux.h"
 #include "run/syscall_linux.h"
+#include "run/wrap_linux.h"
 
 enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
 
@@ -210,7 +211,8 @@ static int prepare_command(struct job *job, abatis_error *err)
         }
         job->child.cwd = job->cwd ? job->cwd : policy->workspace;
         job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
-        return arguments_check(policy, options->argv, job->child.cwd, err);
+        r = arguments_check(policy, options->argv, job->child.cwd, err);
+        return r || !job->wrap ? r : wrap_fill(job, err);
 }
 
 /* A stack that ends with a page touches one page less. */
@@ -331,6 +333,7 @@ void job_free(struct job *job)
         free((void *)job->child.closed);
         free(job->child.loopback_stack);
         network_free(job->network);
+        wrap_free(job->wrap);
         free(job);
 }
 
@@ -374,8 +377,8 @@ void job_begin_ground(struct job *job)
         const abatis_host *known = resources ? resources->host : NULL;
         abatis_host host;
 
-        /* The relay must be there first, and needs the policy. */
-        if (known && resources->child.has_relay)
+        /* The relay must be there first, and needs the policy; so does what bubblewrap is given. */
+        if (known && (resources->child.has_relay || resources->child.is_wrapped))
                 return;
         if (known) {
                 ground_lay_out(&job->ground, known, &resources->child);
@@ -492,7 +495,7 @@ int job_renew_ground(struct job *job, abatis_error *err)
 
         if (job->is_ready || job->session)
                 return 0;
-        if (job->pidfd >= 0 && ground_fits(&job->ground, host, plan) && !job->meter.has_cgroup)
+        if (job->pidfd >= 0 && ground_fits(&job->ground, host, plan) && !job->meter.has_cgroup && !job->wrap)
                 return 0;
         if (job->pidfd >= 0) {
                 job_kill_tree(job);
@@ -574,6 +577,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         meter_choose(&job->meter, context->plan, context->policy);
         if (!r)
                 r = meter_open(&job->meter, &context->resources->host->cgroup, err);
+        if (!r && plan->is_wrapped)
+                r = wrap_open(job, err);
         if (!r)
                 r = job_renew_ground(job, err);
         if (!r)
@@ -593,6 +598,8 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         if (!r && job->session)
                 r = session_launch(job, err);
         stdio_close_ends(&job->stdio);
+        if (job->wrap)
+                wrap_close_ends(job->wrap);
         if (job->terminal.sockets[1] >= 0)
                 close(job->terminal.sockets[1]);
         job->terminal.sockets[1] = -1;

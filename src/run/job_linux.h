@@ -31,6 +31,7 @@ struct job {
         int init;                /* its PID, as long as it is not reaped */
         int clone_errno;         /* why there is none, where the kernel refused to make it */
         struct network *network; /* owned: the relay, if it has one */
+        struct wrap *wrap;       /* owned: what bubblewrap is given, if that carries it out */
         struct meter meter;
         struct terminal terminal;     /* if the command has one; stdout is then what it shows */
         bool is_typing_watched;       /* epoll waits for something to type, */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "policy/keys.h"
 #include "run/job_linux.h"
+#include "run/wrap_linux.h"
 
 int job_explain_refusal(int os_errno, const char *what, abatis_error *err)
 {
@@ -166,6 +167,8 @@ static void take_output(struct stream *stream, struct job_outcome *out, int inde
 
 int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
 {
+        if (job->wrap)
+                wrap_conclude(job);
         if (out)
                 describe_end(job, out);
         job_hear_network(job, true);
@@ -175,6 +178,8 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
         }
         if (job->child.has_failed && !job->has_timed_out && !job->is_cancelled)
                 return report_failure(job, err);
+        if (job->wrap && !job->has_timed_out && !job->is_cancelled && wrap_report(job, err) < 0)
+                return ABATIS_E_SYSTEM;
         if (job->meter.error) {
                 error_os(err, job->meter.error,
                          "a process of the command could not be counted, so all were ended");

@@ -43,6 +43,7 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                    struct resources **out, abatis_error *err)
 {
         struct resources *resources = calloc(1, sizeof(*resources));
+        const bool is_wrapped = plan->backend == BACKEND_BWRAP;
         struct filter_options *filter;
         int r;
 
@@ -53,8 +54,11 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         resources->host = host;
         r = copies_read(plan, &resources->copies, err);
         if (!r)
-                r = steps_make(STEPS_WHOLE, plan, policy, host, &resources->copies, &resources->strings,
-                               &resources->steps, err);
+                r = steps_make(is_wrapped ? STEPS_WRAP : STEPS_WHOLE, plan, policy, host, &resources->copies,
+                               &resources->strings, &resources->steps, err);
+        if (!r && is_wrapped)
+                r = steps_make(STEPS_INSIDE, plan, policy, host, &resources->copies, &resources->strings,
+                               &resources->inside, err);
         if (!r)
                 r = filter_build(filter, &resources->filter, err);
         if (!r && plan_has(plan, PLAN_LANDLOCK))
@@ -65,6 +69,7 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                 resources_free(resources);
                 return r;
         }
+        resources->child.is_wrapped = is_wrapped;
         resources->child.is_plain = plan->backend != BACKEND_NATIVE;
         resources->child.keeps_masks = plan_has(plan, PLAN_HIDE) || plan_has(plan, PLAN_PROTECT);
         resources->child.has_network = plan_has(plan, PLAN_NETWORK);
@@ -123,6 +128,7 @@ void resources_free(struct resources *resources)
         free(resources->rules);
         broker_done(resources);
         steps_done(&resources->steps);
+        steps_done(&resources->inside);
         strings_done(&resources->strings);
         copies_done(&resources->copies);
         free(resources);

@@ -12,6 +12,7 @@
 struct resources {
         struct child_plan child;
         struct steps steps;       /* owned */
+        struct steps inside;      /* owned: of who is inside, where another program makes the mounts */
         struct child_rule *rules; /* owned */
         size_t rule_capacity;
         const abatis_host *host; /* borrowed from the sandbox */

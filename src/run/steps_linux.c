@@ -140,10 +140,13 @@ static void place_private(struct opener *opener, const char *path, unsigned slot
         case STEPS_WHOLE:
                 place(opener, path, slot)->is_system = true;
                 return;
-        case STEPS_WORLD:
-                return;
         case STEPS_JOB:
                 opener_init(opener, INIT_TMPFS, path)->value = opener->noexec ? MS_NOEXEC : 0;
+                return;
+        case STEPS_WORLD:
+        case STEPS_WRAP:
+        case STEPS_INSIDE:
+                return;
         }
 }
 
@@ -437,6 +440,9 @@ static bool is_in_part(const struct opener *opener, enum plan_op op)
         case STEPS_JOB:
                 return is_for_each || op == PLAN_PRIVATE_SHM ||
                        (op == PLAN_SECCOMP && asks_init(opener->plan));
+        case STEPS_WRAP:
+        case STEPS_INSIDE:
+                break;
         }
         return false;
 }
@@ -475,8 +481,44 @@ static void lay_out(struct opener *opener, const char *stage)
                                                            (is_noexec(opener->plan) ? ATTR_NOEXEC : 0);
 }
 
+static int make_wrap(struct opener *opener, abatis_error *err)
+{
+        static const enum command_op ops[] = { COMMAND_STDIO,           COMMAND_PASS,        COMMAND_WAIT,
+                                               COMMAND_SIGNALS_IGNORED, COMMAND_SIGNAL_MASK, COMMAND_EXEC };
+
+        opener->plan_op = PLAN_NAMESPACES;
+        for (size_t i = 0; i < COUNT(ops); i++)
+                opener_command(opener, ops[i]);
+        return opener->has_failed ? error_memory(err) : 0;
+}
+
+static int make_inside(struct opener *opener, abatis_error *err)
+{
+        const bool has_landlock = plan_has(opener->plan, PLAN_LANDLOCK);
+
+        opener->plan_op = PLAN_PRIVILEGES;
+        opener_command(opener, COMMAND_PRIVILEGES)->value = !opener->host->uid;
+        opener->plan_op = PLAN_LANDLOCK;
+        if (has_landlock)
+                opener_command(opener, COMMAND_RULES);
+        opener->plan_op = PLAN_DESCRIPTORS;
+        opener_command(opener, COMMAND_DESCRIPTORS);
+        if (has_landlock)
+                opener_command(opener, COMMAND_LANDLOCK);
+        opener_command(opener, COMMAND_CHDIR);
+        opener_command(opener, COMMAND_REOPEN);
+        set_limits(opener);
+        opener_command(opener, COMMAND_SIGNAL_MASK);
+        opener_command(opener, COMMAND_EXEC);
+        return opener->has_failed ? error_memory(err) : 0;
+}
+
 static int make_steps(struct opener *opener, abatis_error *err)
 {
+        if (opener->part == STEPS_WRAP)
+                return make_wrap(opener, err);
+        if (opener->part == STEPS_INSIDE)
+                return make_inside(opener, err);
         if (plan_has(opener->plan, PLAN_READ_ONLY_WORLD)) {
                 const char *stage = NULL;
                 int r = find_stage(&stage, err);

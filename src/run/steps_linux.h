@@ -6,8 +6,13 @@
 #include "run/child_linux.h"
 #include "run/copies_linux.h"
 
-/* Of a sandbox that is prepared: what its keeper does once, and what is left for each job in a copy of that. */
-enum steps_part { STEPS_WHOLE, STEPS_WORLD, STEPS_JOB };
+enum steps_part {
+        STEPS_WHOLE,
+        STEPS_WORLD, /* of a sandbox that is prepared: what its keeper does once, */
+        STEPS_JOB,   /* and what is left for each job in a copy of that */
+        STEPS_WRAP,  /* where another program makes the mounts: becomes this, */
+        STEPS_INSIDE /* and what is left inside */
+};
 
 struct steps {
         struct init_step *init;       /* owned */

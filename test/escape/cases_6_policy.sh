@@ -252,7 +252,7 @@ replaced_meanwhile() { # NAME EFFECT ATTEMPT KEPT-PATH SAVE...
         read_output
         if ((code == 0)) || "seen_$effect"; then
                 not_ok "$name" "IT WORKED: exit $code: $(output_line)"
-        elif ((code == 1)) && [[ $TEXT == *"refused: "* ]]; then
+        elif ((code == 1)) && [[ $TEXT == *"refused: "* ]] || was_ended_for_a_mask "$code"; then
                 ok "$name"
         else
                 not_ok "$name" "the attempt did not run: exit $code: $(output_line)"

@@ -24,6 +24,16 @@ list_commands() {
         for helper in "${HELPERS[@]}"; do SANDBOX+=(--command "$helper"); done
 }
 list_commands
+# Bubblewrap has no word for it, and refuses the policy.
+if is_bwrap; then
+        attempt_inside start_path "$WS/unlisted"
+        if was_refused_by_name $?; then
+                ok "list_of_commands_is_refused_as_$PASS"
+        else
+                not_ok "list_of_commands_is_refused_as_$PASS" "$(output_line)"
+        fi
+        return
+fi
 
 # Without this every refusal below could have another cause.
 starts() { # NAME COMMAND...

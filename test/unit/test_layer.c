@@ -77,6 +77,7 @@ static const char *samples_of(enum key_type type)
         switch (type) {
         case TYPE_VERSION:
         case TYPE_SESSION:
+        case TYPE_BACKEND:
         case TYPE_MODE:
         case TYPE_DURATION:
                 return "";

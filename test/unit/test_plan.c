@@ -13,7 +13,7 @@
 /* Every clause covered by one step, but for `left_out`. */
 static struct plan *cover_all_but(const abatis_policy *policy, size_t left_out)
 {
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         size_t step = plan_step(plan, PLAN_SECCOMP, NULL, 0);
 
         for (size_t i = 0; i < plan->clause_count; i++)
@@ -76,7 +76,7 @@ static void everything_that_was_promised_is_a_clause(void **state)
                                              "limits.connections_per_second",
                                              "limits.traffic" };
         abatis_policy *policy = policy_with_everything();
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         char name[512];
 
         (void)state;
@@ -102,7 +102,7 @@ static void a_list_promises_that_names_are_checked_unless_told_otherwise(void **
                         set(policy, "network.mode", "list");
                 if (i == 2)
                         set(policy, "network.verify_sni", "false");
-                plan = plan_new(policy, "test");
+                plan = plan_new(policy, BACKEND_NATIVE);
                 assert_int_equal(has_clause(plan, "network.verify_sni true"), i == 1);
                 plan_free(plan);
                 abatis_policy_free(policy);
@@ -112,7 +112,7 @@ static void a_list_promises_that_names_are_checked_unless_told_otherwise(void **
 static void a_policy_that_reads_all_promises_nothing_of_reading(void **state)
 {
         abatis_policy *policy = new_policy("dev");
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
 
         (void)state;
         assert_false(has_clause(plan, "filesystem.read"));
@@ -142,7 +142,7 @@ static void a_plan_that_covers_every_clause_passes(void **state)
 static void any_clause_without_a_step_is_an_error_that_names_it(void **state)
 {
         abatis_policy *policy = policy_with_everything();
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         size_t count = plan->clause_count;
 
         (void)state;
@@ -187,7 +187,7 @@ static void an_exception_of_each_kind_can_be_missed(void **state)
 {
         static const enum clause_kind kinds[] = { CLAUSE_CONNECT, CLAUSE_BIND, CLAUSE_UNIX };
         abatis_policy *policy = policy_with_everything();
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         size_t missed = 0;
 
         (void)state;
@@ -204,7 +204,7 @@ static void an_exception_of_each_kind_can_be_missed(void **state)
 static void covering_what_was_not_promised_changes_nothing(void **state)
 {
         abatis_policy *policy = new_policy("dev");
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         size_t step = plan_step(plan, PLAN_SECCOMP, NULL, 0);
 
         (void)state;
@@ -222,7 +222,7 @@ static void covering_what_was_not_promised_changes_nothing(void **state)
 static void steps_keep_their_order_and_own_their_strings(void **state)
 {
         abatis_policy *policy = new_policy("dev");
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         char path[16] = "/changing";
 
         (void)state;
@@ -245,7 +245,7 @@ static void steps_keep_their_order_and_own_their_strings(void **state)
 static void a_failed_plan_takes_nothing_more_and_never_passes(void **state)
 {
         abatis_policy *policy = new_policy("dev");
-        struct plan *plan = plan_new(policy, "test");
+        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
         size_t step = plan_step(plan, PLAN_SECCOMP, NULL, 0);
         abatis_error err;
 
@@ -350,6 +350,8 @@ static void a_host_without_what_is_required_is_not_ready_and_says_so(void **stat
 {
         struct host_finding findings[] = { { "seccomp", true, true, "a filter was loaded" },
                                            { "bubblewrap", false, false, "not \"needed\"\n" } };
+        const struct host_backend backends[] = { { "native", NULL, NULL },
+                                                 { "bwrap", "0.3.1", "too \"old\"" } };
         abatis_host host = able;
         char *text = NULL, *json = NULL;
 
@@ -359,13 +361,15 @@ static void a_host_without_what_is_required_is_not_ready_and_says_so(void **stat
         assert_true(host_is_ready(&host));
         findings[0].is_available = false;
         assert_false(host_is_ready(&host));
-        assert_int_equal(host_print(&host, ABATIS_TEXT, &text, NULL), 0);
+        assert_int_equal(host_print(&host, backends, 2, ABATIS_TEXT, &text, NULL), 0);
         assert_non_null(strstr(text, "6.18.0"));
         assert_non_null(strstr(text, "NO  seccomp"));
         assert_non_null(strstr(text, "no  bubblewrap"));
         assert_non_null(strstr(text, "cannot hold"));
-        assert_int_equal(host_print(&host, ABATIS_JSON, &json, NULL), 0);
+        assert_int_equal(host_print(&host, backends, 2, ABATIS_JSON, &json, NULL), 0);
+        assert_non_null(strstr(text, "no  bwrap                too \"old\"\n"));
         assert_non_null(strstr(json, "\"ready\": false"));
+        assert_non_null(strstr(json, "\"version\": \"0.3.1\""));
         assert_non_null(strstr(json, "\\\"needed\\\"\\n"));
         free(text);
         free(json);

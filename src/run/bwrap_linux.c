@@ -1,0 +1,391 @@
+/* bwrap_linux.c: turns steps into bubblewrap's arguments, and tries whether they work. */
+#define _GNU_SOURCE
+#include "run/bwrap_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/program.h"
+#include "run/images.h"
+#include "run/memory_linux.h"
+#include "run/probe_linux.h"
+#include "run/run.h"
+
+enum { OLDEST_MINOR = 4, MINOR_WITH_PERMISSIONS = 5, PATIENCE_MS = 5000 };
+
+/* ---- arguments ------------------------------------------------------------------------------------------ */
+
+struct writer {
+        const struct bwrap_order *order;
+        struct strings *out;
+        size_t empties; /* that were used */
+        abatis_error *err;
+        int r; /* sticky */
+};
+
+static void add(struct writer *writer, const char *argument)
+{
+        if (!writer->r)
+                writer->r = strings_add(writer->out, argument, writer->err);
+}
+
+static void add_number(struct writer *writer, int number)
+{
+        char text[16];
+
+        snprintf(text, sizeof(text), "%d", number);
+        add(writer, text);
+}
+
+static void add_two(struct writer *writer, const char *word, const char *path)
+{
+        add(writer, word);
+        add(writer, path);
+}
+
+static void add_bind(struct writer *writer, const char *word, const char *path)
+{
+        add_two(writer, word, path);
+        add(writer, path);
+}
+
+/* Of what is made next. Older ones do not know the word, and what needs it is not among their steps. */
+static void add_mode(struct writer *writer, const char *mode)
+{
+        if (writer->order->bwrap->minor >= MINOR_WITH_PERMISSIONS)
+                add_two(writer, "--perms", mode);
+}
+
+static void add_mask(struct writer *writer, const struct step *step)
+{
+        add_mode(writer, "0000");
+        if (step->value == PATH_DIRECTORY) {
+                add_two(writer, "--tmpfs", step->path);
+                add_two(writer, "--remount-ro", step->path);
+                return;
+        }
+        add(writer, "--ro-bind-data");
+        add_number(writer, writer->order->empties[writer->empties++]);
+        add(writer, step->path);
+}
+
+/* What is not here is done by somebody else: outside, or inside. */
+static void add_step(struct writer *writer, const struct step *step, bool has_new_root)
+{
+        if (step->op == PLAN_NAMESPACES && writer->order->uid && !writer->order->bwrap->is_setuid)
+                add(writer, "--unshare-user");
+        else if (step->op == PLAN_READ_ONLY_WORLD && !has_new_root)
+                add_bind(writer, "--ro-bind", "/");
+        else if (step->op == PLAN_DEVICES)
+                add_two(writer, "--dev", "/dev");
+        else if (step->op == PLAN_PRIVATE_SHM) {
+                add_mode(writer, "1777");
+                add_two(writer, "--tmpfs", "/dev/shm");
+                add_two(writer, "--remount-ro", "/dev");
+        } else if (step->op == PLAN_PRIVATE_TMP) {
+                add_mode(writer, "1777");
+                add_two(writer, "--tmpfs", "/tmp");
+        } else if (step->op == PLAN_PROC)
+                add_two(writer, "--proc", "/proc");
+        else if (step->op == PLAN_LINK) {
+                add_two(writer, "--symlink", step->target);
+                add(writer, step->path);
+        } else if (step->op == PLAN_SHOW || step->op == PLAN_PROTECT)
+                add_bind(writer, "--ro-bind", step->path);
+        else if (step->op == PLAN_WRITABLE || step->op == PLAN_PIN)
+                add_bind(writer, "--bind", step->path);
+        else if (step->op == PLAN_HIDE)
+                add_mask(writer, step);
+}
+
+static bool has_step(const struct bwrap_order *order, enum plan_op op)
+{
+        for (size_t i = 0; i < order->step_count; i++)
+                if (order->steps[i].op == op)
+                        return true;
+        return false;
+}
+
+static int terminate(struct strings *list, abatis_error *err)
+{
+        char **items = realloc(list->items, (list->count + 1) * sizeof(*items));
+
+        if (!items)
+                return error_memory(err);
+        list->items = items;
+        items[list->count] = NULL;
+        return 0;
+}
+
+int bwrap_arguments(const struct bwrap_order *order, struct strings *out, abatis_error *err)
+{
+        static const char *const always[] = {
+                "--unshare-pid", "--unshare-ipc", "--unshare-uts",        "--cap-drop",
+                "ALL",           "--as-pid-1",    "--unshare-cgroup-try", "--die-with-parent"
+        };
+        struct writer writer = { .order = order, .out = out, .err = err };
+        const bool has_new_root = has_step(order, PLAN_NEW_ROOT);
+
+        add(&writer, "bwrap");
+        for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+                add(&writer, always[i]);
+        if (order->has_own_network)
+                add(&writer, "--unshare-net");
+        for (size_t i = 0; i < order->step_count; i++)
+                add_step(&writer, &order->steps[i], has_new_root);
+        /* It begins with an empty one that can be written. */
+        if (has_new_root)
+                add_two(&writer, "--remount-ro", "/");
+        if (order->filter >= 0) {
+                add(&writer, "--seccomp");
+                add_number(&writer, order->filter);
+        }
+        add_two(&writer, "--", order->program);
+        for (const char *const *argument = order->arguments; *argument; argument++)
+                add(&writer, *argument);
+        return writer.r ? writer.r : terminate(out, err);
+}
+
+size_t bwrap_count_empties(const struct plan *plan)
+{
+        size_t count = 0;
+
+        for (size_t i = 0; i < plan->step_count; i++)
+                count += plan->steps[i].op == PLAN_HIDE && plan->steps[i].value != PATH_DIRECTORY;
+        return count;
+}
+
+/* ---- which one ------------------------------------------------------------------------------------------ */
+
+int bwrap_check(const struct host_bwrap *bwrap, abatis_error *err)
+{
+        struct stat status;
+
+        if (lstat(bwrap->path, &status) < 0)
+                return error_os(err, errno, "cannot find '%s' again", bwrap->path);
+        if (status.st_dev != bwrap->device || status.st_ino != bwrap->inode ||
+            status.st_ctim.tv_sec != bwrap->changed_s || status.st_ctim.tv_nsec != bwrap->changed_ns)
+                return error_set(err, ABATIS_E_BACKEND, "'%s' is another file than the one that was tried",
+                                 bwrap->path);
+        return 0;
+}
+
+static bool is_trusted(const struct stat *status)
+{
+        const bool is_sticky = S_ISDIR(status->st_mode) && status->st_mode & S_ISVTX;
+
+        return (!status->st_uid || status->st_uid == geteuid()) &&
+               (!(status->st_mode & (S_IWGRP | S_IWOTH)) || is_sticky);
+}
+
+/* What others could have changed is not run, since it would be what holds the sandbox. */
+static bool judge(struct host_bwrap *bwrap)
+{
+        char path[sizeof(bwrap->path)];
+        struct stat status;
+
+        if (stat(bwrap->path, &status) < 0 || !S_ISREG(status.st_mode)) {
+                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.200s is no file", bwrap->path);
+                return false;
+        }
+        bwrap->device = status.st_dev;
+        bwrap->inode = status.st_ino;
+        bwrap->changed_s = status.st_ctim.tv_sec;
+        bwrap->changed_ns = status.st_ctim.tv_nsec;
+        bwrap->is_setuid = status.st_mode & S_ISUID;
+        if (bwrap->is_setuid && status.st_uid) {
+                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.160s runs as another user, who is not root",
+                         bwrap->path);
+                return false;
+        }
+        snprintf(path, sizeof(path), "%s", bwrap->path);
+        for (;;) {
+                char *slash = strrchr(path, '/');
+
+                if (!is_trusted(&status)) {
+                        snprintf(
+                                bwrap->reason, sizeof(bwrap->reason),
+                                "others can change %.160s; fix: its owner root, and no write permission for others",
+                                path);
+                        return false;
+                }
+                if (!slash || !path[1])
+                        return true;
+                slash[slash == path] = '\0';
+                if (stat(path, &status) < 0)
+                        return false;
+        }
+}
+
+static bool find(struct host_bwrap *bwrap)
+{
+        OWN_FREE char *path = NULL, *real = NULL;
+
+        if (program_find("bwrap", (const char *const *)environ, &path, NULL) < 0) {
+                snprintf(bwrap->reason, sizeof(bwrap->reason),
+                         "bwrap is not in PATH; fix: install bubblewrap");
+                return false;
+        }
+        real = realpath(path, NULL);
+        if (!real || strlen(real) >= sizeof(bwrap->path)) {
+                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.200s cannot be resolved", path);
+                return false;
+        }
+        memcpy(bwrap->path, real, strlen(real) + 1);
+        return judge(bwrap);
+}
+
+/* ---- trials --------------------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until it closes its output, or is out of time. The first line is kept. */
+static bool read_line(int fd, char *line, size_t size)
+{
+        const int64_t end = now_ms() + PATIENCE_MS;
+        char rest[256];
+        size_t length = 0;
+
+        for (;;) {
+                struct pollfd wait = { fd, POLLIN, 0 };
+                int64_t left = end - now_ms();
+                char *room = length + 1 < size ? line + length : rest;
+                ssize_t got;
+
+                if (left <= 0 || poll(&wait, 1, (int)left) <= 0)
+                        return false;
+                got = read(fd, room, room == rest ? sizeof(rest) : size - 1 - length);
+                if (got <= 0)
+                        break;
+                length += room == rest ? 0 : (size_t)got;
+        }
+        line[length] = '\0';
+        line[strcspn(line, "\n")] = '\0';
+        return true;
+}
+
+static __attribute__((noreturn)) void become(const struct host_bwrap *bwrap, char *const *argv, int kept,
+                                             int output)
+{
+        char *const environment[] = { NULL };
+        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        if (null >= 0 && dup2(null, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
+            (kept < 0 || fcntl(kept, F_SETFD, 0) >= 0))
+                execve(bwrap->path, argv, environment);
+        _exit(127);
+}
+
+/* Runs it and returns whether it ended well; what it said is in `line`. It gets the descriptor `kept`, if there is one. */
+static bool run(const struct host_bwrap *bwrap, char *const *argv, int kept, char *line, size_t size)
+{
+        int ends[2], status = -1;
+        bool has_answered;
+        pid_t pid;
+
+        if (pipe2(ends, O_CLOEXEC) < 0 || fds_above_stdio(ends) < 0)
+                return false;
+        pid = probe_fork();
+        if (!pid)
+                become(bwrap, argv, kept, ends[1]);
+        close(ends[1]);
+        has_answered = pid > 0 && read_line(ends[0], line, size);
+        close(ends[0]);
+        if (pid < 0)
+                return false;
+        if (!has_answered) {
+                kill(pid, SIGKILL);
+                snprintf(line, size, "it does not end");
+        }
+        probe_wait(pid, &status);
+        return has_answered && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+/* "bubblewrap 0.8.0" */
+static bool find_version(struct host_bwrap *bwrap)
+{
+        char *const argv[] = { (char *)"bwrap", (char *)"--version", NULL };
+        static const char name[] = "bubblewrap 0.";
+        char line[128] = "";
+
+        if (!run(bwrap, argv, -1, line, sizeof(line)) || strncmp(line, name, strlen(name)) != 0) {
+                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.100s does not say its version: %.80s",
+                         bwrap->path, line);
+                return false;
+        }
+        bwrap->minor = atoi(line + strlen(name));
+        snprintf(bwrap->version, sizeof(bwrap->version), "%.31s", line + strlen("bubblewrap "));
+        if (bwrap->minor >= OLDEST_MINOR)
+                return true;
+        snprintf(bwrap->reason, sizeof(bwrap->reason), "%.100s is version %s; fix: 0.%d or newer",
+                 bwrap->path, bwrap->version, OLDEST_MINOR);
+        return false;
+}
+
+static bool try_out(const abatis_host *host, const char *program, int image, bool has_own_network,
+                    char *reason, size_t size)
+{
+        static const struct step steps[] = { { .op = PLAN_NAMESPACES },  { .op = PLAN_READ_ONLY_WORLD },
+                                             { .op = PLAN_DEVICES },     { .op = PLAN_PRIVATE_SHM },
+                                             { .op = PLAN_PRIVATE_TMP }, { .op = PLAN_PROC } };
+        static const char *const none[] = { NULL };
+        const struct bwrap_order order = { .bwrap = &host->bwrap,
+                                           .steps = steps,
+                                           .step_count = sizeof(steps) / sizeof(*steps),
+                                           .uid = host->uid,
+                                           .has_own_network = has_own_network,
+                                           .filter = -1,
+                                           .program = program,
+                                           .arguments = none };
+        struct strings arguments = { 0 };
+        char line[160] = "";
+        bool is_good = bwrap_arguments(&order, &arguments, NULL) >= 0 &&
+                       run(&host->bwrap, arguments.items, image, line, sizeof(line));
+
+        strings_done(&arguments);
+        if (!is_good)
+                snprintf(reason, size, "bubblewrap %s: %s",
+                         has_own_network ? "makes no network" : "makes no sandbox",
+                         *line ? line : "it ends with an error");
+        return is_good;
+}
+
+void host_probe_bwrap(abatis_host *host)
+{
+        struct host_bwrap *bwrap = &host->bwrap;
+        OWN_FD int image = -1;
+        char program[32];
+
+        *bwrap = (struct host_bwrap){ .is_probed = true };
+        if (!find(bwrap) || !find_version(bwrap))
+                return;
+        image = memory_file(MEMORY_PROGRAM, "abatis inner", inner_image, inner_image_size,
+                            "the backend bwrap", NULL);
+        if (image < 0) {
+                snprintf(bwrap->reason, sizeof(bwrap->reason),
+                         "no program can be kept in memory (vm.memfd_noexec)");
+                return;
+        }
+        snprintf(program, sizeof(program), "/proc/self/fd/%d", image);
+        bwrap->is_available = try_out(host, program, image, false, bwrap->reason, sizeof(bwrap->reason));
+        if (bwrap->is_available)
+                bwrap->has_network = try_out(host, program, image, true, bwrap->network_reason,
+                                             sizeof(bwrap->network_reason));
+}
