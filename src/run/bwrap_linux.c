@@ -19,6 +19,7 @@
 #include "base/program.h"
 #include "run/images.h"
 #include "run/memory_linux.h"
+#include "run/opener_linux.h"
 #include "run/probe_linux.h"
 #include "run/run.h"
 
@@ -67,17 +68,45 @@ static void add_mode(struct writer *writer, const char *mode)
                 add_two(writer, "--perms", mode);
 }
 
-static void add_mask(struct writer *writer, const struct step *step)
+static bool is_hidden_in_proc(unsigned uid, size_t index)
+{
+        return !uid && !access(view_root_proc_files[index], F_OK);
+}
+
+static void hide_file(struct writer *writer, const char *path)
 {
         add_mode(writer, "0000");
-        if (step->value == PATH_DIRECTORY) {
-                add_two(writer, "--tmpfs", step->path);
-                add_two(writer, "--remount-ro", step->path);
-                return;
-        }
         add(writer, "--ro-bind-data");
         add_number(writer, writer->order->empties[writer->empties++]);
-        add(writer, step->path);
+        add(writer, path);
+}
+
+static void hide(struct writer *writer, const struct step *step)
+{
+        if (step->value != PATH_DIRECTORY) {
+                hide_file(writer, step->path);
+                return;
+        }
+        add_mode(writer, "0000");
+        add_two(writer, "--tmpfs", step->path);
+        add_two(writer, "--remount-ro", step->path);
+}
+
+/* Root owns the nodes: writing to the device needs no writable mount, chmod does. */
+static void add_devices(struct writer *writer)
+{
+        add_two(writer, "--dev", "/dev");
+        for (size_t i = 0; i < DEVICE_NODE_COUNT && !writer->order->uid; i++)
+                add_two(writer, "--remount-ro", device_nodes[i]);
+}
+
+/* Root, without any capability, could still open some of it. */
+static void add_proc(struct writer *writer)
+{
+        add_two(writer, "--proc", "/proc");
+        for (size_t i = 0; view_root_proc_files[i] && writer->order->empties; i++)
+                if (is_hidden_in_proc(writer->order->uid, i))
+                        hide_file(writer, view_root_proc_files[i]);
 }
 
 /* What is not here is done by somebody else: outside, or inside. */
@@ -88,7 +117,7 @@ static void add_step(struct writer *writer, const struct step *step, bool has_ne
         else if (step->op == PLAN_READ_ONLY_WORLD && !has_new_root)
                 add_bind(writer, "--ro-bind", "/");
         else if (step->op == PLAN_DEVICES)
-                add_two(writer, "--dev", "/dev");
+                add_devices(writer);
         else if (step->op == PLAN_PRIVATE_SHM) {
                 add_mode(writer, "1777");
                 add_two(writer, "--tmpfs", "/dev/shm");
@@ -97,7 +126,7 @@ static void add_step(struct writer *writer, const struct step *step, bool has_ne
                 add_mode(writer, "1777");
                 add_two(writer, "--tmpfs", "/tmp");
         } else if (step->op == PLAN_PROC)
-                add_two(writer, "--proc", "/proc");
+                add_proc(writer);
         else if (step->op == PLAN_LINK) {
                 add_two(writer, "--symlink", step->target);
                 add(writer, step->path);
@@ -106,7 +135,7 @@ static void add_step(struct writer *writer, const struct step *step, bool has_ne
         else if (step->op == PLAN_WRITABLE || step->op == PLAN_PIN)
                 add_bind(writer, "--bind", step->path);
         else if (step->op == PLAN_HIDE)
-                add_mask(writer, step);
+                hide(writer, step);
 }
 
 static bool has_step(const struct bwrap_order *order, enum plan_op op)
@@ -157,10 +186,12 @@ int bwrap_arguments(const struct bwrap_order *order, struct strings *out, abatis
         return writer.r ? writer.r : terminate(out, err);
 }
 
-size_t bwrap_count_empties(const struct plan *plan)
+size_t bwrap_count_empties(const struct plan *plan, unsigned uid)
 {
         size_t count = 0;
 
+        for (size_t i = 0; view_root_proc_files[i]; i++)
+                count += is_hidden_in_proc(uid, i);
         for (size_t i = 0; i < plan->step_count; i++)
                 count += plan->steps[i].op == PLAN_HIDE && plan->steps[i].value != PATH_DIRECTORY;
         return count;
