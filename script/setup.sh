@@ -55,6 +55,7 @@ util-linux       command    setpriv
 bsdutils         command    script
 sqlite3          command    sqlite3
 procps           command    ps
+bubblewrap       command    bwrap
 "
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
 needs_browser="
@@ -80,9 +81,6 @@ netcat-openbsd   command    nc
 socat            command    socat
 perl             command    perl
 ruby             command    ruby
-"
-needs_bench="
-bubblewrap       command    bwrap
 "
 # What the benchmark measures abatis against, besides bubblewrap. Some hundred megabytes, so only for who asks.
 needs_peers="
@@ -201,9 +199,9 @@ for name in "${@:-build}"; do
         test) needs="$needs$needs_build$needs_test" ;;
         browser) needs="$needs$needs_browser" ;;
         net) needs="$needs$needs_build$needs_net" ;;
-        bench) needs="$needs$needs_build$needs_test$needs_bench" ;;
+        bench) needs="$needs$needs_build$needs_test" ;;
         peers)
-                needs="$needs$needs_build$needs_test$needs_bench$needs_peers"
+                needs="$needs$needs_build$needs_test$needs_peers"
                 wants_peers=true
                 ;;
         lint) needs="$needs$needs_build$needs_lint" ;;

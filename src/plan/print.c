@@ -70,6 +70,30 @@ static const struct op_text {
         [PLAN_OUTPUT] = { "output", "supervisor", "output over the limit is dropped and counted" },
 };
 
+/* The same where bubblewrap does it. */
+static const char *const bwrap_texts[] = {
+        [PLAN_NAMESPACES] = "bwrap --unshare-pid --as-pid-1",
+        [PLAN_MAP_IDS] = "bwrap --unshare-user",
+        [PLAN_READ_ONLY_WORLD] = "bwrap --ro-bind / /",
+        [PLAN_NEW_ROOT] = "bwrap --remount-ro /",
+        [PLAN_LINK] = "bwrap --symlink",
+        [PLAN_SHOW] = "bwrap --ro-bind",
+        [PLAN_DEVICES] = "bwrap --dev /dev",
+        [PLAN_TERMINALS] = "bwrap --dev /dev",
+        [PLAN_PRIVATE_SHM] = "bwrap --tmpfs /dev/shm",
+        [PLAN_PRIVATE_TMP] = "bwrap --tmpfs /tmp",
+        [PLAN_PROC] = "bwrap --proc /proc",
+        [PLAN_WRITABLE] = "bwrap --bind",
+        [PLAN_PIN] = "bwrap --bind",
+        [PLAN_PROTECT] = "bwrap --ro-bind",
+        [PLAN_HIDE] = "bwrap --perms 0000 --tmpfs or --ro-bind-data",
+        [PLAN_PRIVATE_IPC] = "bwrap --unshare-ipc",
+        [PLAN_LOOPBACK_AT_ONCE] = "bwrap --unshare-net",
+        [PLAN_PRIVILEGES] = "bwrap --cap-drop ALL, no_new_privs",
+        [PLAN_SECCOMP] = "bwrap --seccomp",
+        [PLAN_OUTPUT] = NULL,
+};
+
 /* Of the three steps that hold a limit, the mechanism depends on which one: from where the number comes, and how exact
  * it is. */
 static const struct limit_text {
@@ -93,9 +117,9 @@ static bool is_of_limit(const struct step *step)
         return step->op == PLAN_LIMIT || step->op == PLAN_CGROUP || step->op == PLAN_COUNT;
 }
 
-static const char *mechanism_of(const struct step *step)
+static const char *mechanism_of(const struct plan *plan, const struct step *step)
 {
-        const char *mechanism = NULL;
+        const char *mechanism = plan->backend == BACKEND_BWRAP ? bwrap_texts[step->op] : NULL;
 
         if (step->op == PLAN_LIMIT)
                 mechanism = limit_texts[step->value].rlimit;
@@ -138,7 +162,7 @@ static json_t *clause_to_json(const struct plan *plan, size_t index)
 
         for (size_t i = 0; i < plan->step_count; i++)
                 if (is_covered_by(plan, index, i))
-                        json_array_append_new(by, json_string(mechanism_of(&plan->steps[i])));
+                        json_array_append_new(by, json_string(mechanism_of(plan, &plan->steps[i])));
         return json_pack("{s:o, s:b, s:o, s:o}", "clause", json_from_string(clause->name), "enforced",
                          plan_is_held(plan, index), "by", by, "reason", json_from_string(clause->reason));
 }
@@ -157,7 +181,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(steps,
                                       json_pack("{s:s, s:o, s:s, s:s}", "step", op_texts[step->op].name,
                                                 "path", json_from_string(step->path), "mechanism",
-                                                mechanism_of(step), "meaning", meaning_of(step)));
+                                                mechanism_of(plan, step), "meaning", meaning_of(step)));
         }
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
@@ -186,7 +210,7 @@ static void add_held_by(struct text *text, const struct plan *plan, size_t claus
         bool is_first = true;
 
         for (size_t i = 0; i < plan->step_count; i++) {
-                const char *mechanism = mechanism_of(&plan->steps[i]);
+                const char *mechanism = mechanism_of(plan, &plan->steps[i]);
 
                 if (!is_covered_by(plan, clause, i) || !strcmp(mechanism, last))
                         continue;

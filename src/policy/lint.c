@@ -231,6 +231,8 @@ static void judge_network(struct lint *lint)
         else if (policy->passes_any_name)
                 find(lint, "network.verify_sni does nothing: the mode is %s, not list",
                      network_mode_name(policy->network));
+        if (policy->backend == BACKEND_NONE)
+                find(lint, "backend none enforces nothing of this policy");
         if (policy->has_no_loopback && policy->network != NETWORK_DENY)
                 find(lint, "network.loopback does nothing: the mode is %s, not deny",
                      network_mode_name(policy->network));

@@ -1,0 +1,219 @@
+#!/bin/bash
+# run.sh: who enforces: the choice between backends, and bubblewrap as one of them.
+#
+#   test/bwrap/run.sh [NAME-PATTERN]
+#
+# As an ordinary user and as root (IDS). With abatis-bwrap, whose sandboxes are bubblewrap's, test/escape must pass too: what bubblewrap
+# cannot hold is refused by name there.
+set -u
+cd "$(dirname "$0")" || exit 1
+BUILD=${BUILD:-$PWD/../../build}
+PATTERN=${1:-*}
+# shellcheck source-path=SCRIPTDIR source=../sums.sh
+. ../sums.sh
+if ((EUID)); then IDS=$EUID; else IDS=${IDS:-4343 0}; fi
+
+T=$(mktemp -d /var/tmp/abatis-bwrap.XXXXXX) || exit 1
+trap 'rm -rf "$T"' EXIT
+chmod 755 "$T"
+mkdir "$T/bin" "$T/fake"
+cp "$BUILD/abatis" "$T/bin/"
+"${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Werror -I../../include -o "$T/bin/embed" embed.c "$BUILD/libabatis.a" -ljansson -lyaml -pthread ||
+        exit 1
+chmod 755 "$T/bin" "$T/bin/"*
+BWRAP=$(type -P bwrap) || {
+        echo "skip bwrap - bubblewrap is not installed"
+        echo "0 passed, 0 failed, 1 skipped"
+        exit 0
+}
+
+as() { # COMMAND...: what it prints comes into TEXT
+        local code become=()
+        ((EUID == ID)) || become=(setpriv --reuid "$ID" --regid "$ID" --clear-groups)
+        TEXT=$(cd "$W" && timeout -s KILL 60 "${become[@]}" env -i HOME="$W" PATH="${FIRST:+$FIRST:}/usr/bin:/bin" "$@" 2>&1 </dev/null)
+        code=$?
+        return "$code"
+}
+run() { as "$T/bin/abatis" run --no-audit "$@"; }
+outcome() { # NAME TEST...: what TEXT has to say, after a command
+        local name=$1_$ID
+        shift
+        if "$@"; then ok "$name"; else not_ok "$name" "${TEXT:0:300}"; fi
+}
+says() { [[ $TEXT == *"$1"* ]]; }
+ends() { # CODE WORDS
+        [[ $CODE == "$1" ]] && says "$2"
+}
+try() { # NAME CODE WORDS COMMAND...
+        wants "$1" || return 0
+        "${@:4}"
+        CODE=$?
+        outcome "$1" ends "$2" "$3"
+}
+
+# ---- the choice ----
+choose() {
+        try auto_is_native 0 '"backend":"native"' run --json -- true
+        try the_empty_word_is_auto 0 '"backend":"native"' run --backend '' --json -- true
+        try native_by_name 0 '"backend":"native"' run --backend native --json -- true
+        try bwrap_by_name 0 '"backend":"bwrap"' run --backend bwrap --json -- true
+        try none_enforces_nothing 0 '"backend":"none","enforced":[],' run --backend none --json -- true
+        try none_warns 0 'warning: the backend is none: nothing is enforced' run --backend none -- true
+        try none_runs_free 0 free run --backend none -- sh -c 'echo free >../free && cat ../free'
+        try the_same_is_refused_otherwise 2 '' run -- sh -c 'echo free >../free'
+        try none_is_still_limited 124 '' run --backend none --timeout 200ms -- sleep 30
+        try another_word_lists_them 125 "unknown backend 'bwarp'; did you mean 'bwrap'? there are auto, native, bwrap, seatbelt, appcontainer and none" \
+                run --backend bwarp -- true
+        try another_system_s_is_refused 125 'the backend seatbelt is not available: it is for macOS' run --backend seatbelt -- true
+        try best_effort_swaps_nothing 125 'the backend appcontainer is not available' run --backend appcontainer --best-effort -- true
+        printf 'backend: bwrap\n' >"$W/policy.yaml"
+        try a_file_says_which 0 '"backend":"bwrap"' run --policy policy.yaml --json -- true
+        printf 'backend: magic\n' >"$W/policy.yaml"
+        try a_file_says_a_wrong_one 125 "policy.yaml:1:10: backend: unknown backend 'magic'" run --policy policy.yaml -- true
+        mkdir -p "$W/.git"
+        printf 'backend: none\n' >"$W/.abatis.yaml"
+        try a_project_chooses_none_of_them 125 'backend' run -- true
+        rm -r "$W/.abatis.yaml" "$W/.git" "$W/policy.yaml"
+        try the_doctor_lists_them 0 'yes native' as "$T/bin/abatis" doctor
+        outcome the_doctor_knows_the_version says "yes bwrap                $("$BWRAP" --version | cut -d' ' -f2)"
+        outcome the_doctor_knows_the_others says 'no  appcontainer         it is for Windows'
+        try explain_shows_both_layers 0 'bwrap --ro-bind / / + Landlock' as "$T/bin/abatis" explain --backend bwrap
+}
+
+# ---- which bubblewrap ----
+refused() { # NAME REASON
+        FIRST=$T/fake
+        try "$1" 125 "the backend bwrap is not available: $2" run --backend bwrap -- true
+        try "$1_and_auto_does_without" 0 '"backend":"native"' run --json -- true
+        FIRST=
+}
+script() { # LINE...: a bubblewrap that is one
+        rm -rf "$T/fake"
+        mkdir "$T/fake"
+        printf '%s\n' '#!/bin/sh' "$@" >"$T/fake/bwrap"
+        chmod 755 "$T/fake" "$T/fake/bwrap"
+        chown -R "$ID" "$T/fake"
+}
+which_one() {
+        script "exec $BWRAP \"\$@\""
+        FIRST=$T/fake
+        try a_wrapper_of_the_users_own_is_used 0 '"backend":"bwrap"' run --backend bwrap --json -- true
+        FIRST=
+        script "echo bubblewrap 0.3.1"
+        refused too_old "$T/fake/bwrap is version 0.3.1; fix: 0.4 or newer"
+        script "echo firejail 0.9"
+        refused something_else "$T/fake/bwrap does not say its version"
+        script "[ \"\$1\" = --version ] && exec $BWRAP --version" 'echo "bwrap: No permissions" >&2; exit 1'
+        refused one_that_cannot "bubblewrap makes no sandbox: bwrap: No permissions"
+        script "exec $BWRAP \"\$@\""
+        chmod 777 "$T/fake/bwrap"
+        refused one_that_others_can_change "others can change $T/fake/bwrap"
+        script "exec $BWRAP \"\$@\""
+        chmod 777 "$T/fake"
+        refused one_whose_directory_others_can_change "others can change $T/fake"
+        ((EUID)) || {
+                script "exec $BWRAP \"\$@\""
+                chown 4444 "$T/fake/bwrap"
+                refused one_of_somebody_else "others can change $T/fake/bwrap"
+                cp "$BWRAP" "$T/fake/bwrap"
+                chown 4444 "$T/fake/bwrap"
+                chmod 4755 "$T/fake/bwrap"
+                refused one_that_is_setuid_to_somebody_else "$T/fake/bwrap runs as another user"
+                chown 0 "$T/fake" "$T/fake/bwrap"
+                chmod 4755 "$T/fake/bwrap"
+                FIRST=$T/fake
+                try one_that_is_setuid_root_is_used 0 '"backend":"bwrap"' run --backend bwrap --json -- true
+                try setuid_root_gives_nothing_away 2 '' run --backend bwrap -- sh -c 'id -u; echo free >../free'
+                FIRST=
+        }
+        rm "$T/fake/bwrap"
+        # Without any: a directory that has all but this.
+        mkdir -p "$T/others"
+        ln -sf /usr/bin/* "$T/others/"
+        rm -f "$T/others/bwrap"
+        wants none_is_there && {
+                TEXT=$(cd "$W" && PATH=$T/others HOME=$W "$T/bin/abatis" run --no-audit --backend bwrap -- true 2>&1)
+                CODE=$?
+                outcome none_is_there ends 125 'the backend bwrap is not available: bwrap is not in PATH; fix: install bubblewrap'
+        }
+        rm -r "$T/others"
+        # The second trial: without a network of its own only who needs that is refused.
+        script "for word; do [ \"\$word\" != --unshare-net ] || { echo 'bwrap: no network' >&2; exit 1; }; done" "exec $BWRAP \"\$@\""
+        FIRST=$T/fake
+        try without_a_network_deny_is_refused 125 'network.mode deny cannot be enforced: bubblewrap makes no network: bwrap: no network' \
+                run --backend bwrap -- true
+        try without_a_network_unix_only_is_refused 125 'network.mode unix-only cannot be enforced: bubblewrap makes no network' \
+                run --backend bwrap --net unix-only -- true
+        try without_a_network_allow_is_held 0 '"backend":"bwrap"' run --backend bwrap --net allow --json -- true
+        # What was tried is what is used, whatever PATH says by then; and no other in its place.
+        script "exec $BWRAP \"\$@\""
+        printf '#!/bin/sh\ntouch %s/ran-free\n' "$W" >"$T/bin/impostor"
+        chmod 755 "$T/bin/impostor"
+        try a_changed_path_leads_nowhere_else 0 'ran by bwrap' as "$T/bin/embed" path "$T/fake" "$T/bin/impostor"
+        try a_replaced_one_is_refused 0 'refused: 8:' as "$T/bin/embed" replace "$T/fake" "$T/bin/impostor"
+        outcome the_impostor_never_ran test ! -e "$W/ran-free"
+        FIRST=
+}
+
+# ---- what it does ----
+holds() {
+        echo secret >"$W/denied"
+        mkdir -p "$W/closed" "$W/kept"
+        echo secret >"$W/closed/file"
+        echo kept >"$W/kept/file"
+        chown -R "$ID" "$W"
+        local box=(run --backend bwrap --deny "$W/denied" --deny "$W/closed" --protect "$W/kept" --)
+        try a_denied_file_has_no_content 1 'denied: Permission denied' "${box[@]}" cat denied
+        try a_denied_file_has_mode_000 0 '----------' "${box[@]}" ls -l denied
+        try a_denied_directory_has_mode_000 0 'd---------' "${box[@]}" ls -ld closed
+        try a_denied_directory_is_not_listed 2 'Permission denied' "${box[@]}" ls closed
+        try a_denied_file_is_not_given_a_mode 1 '' "${box[@]}" chmod 600 denied
+        try a_protected_file_is_read 0 kept "${box[@]}" cat kept/file
+        try a_protected_file_is_not_written 2 'Read-only file system' "${box[@]}" sh -c 'echo x >kept/file'
+        try the_workspace_is_written 0 '' "${box[@]}" sh -c 'echo x >written'
+        try the_world_is_not_written 2 'Read-only file system' "${box[@]}" sh -c 'echo x >../written'
+        try no_descriptor_is_left 0 $'0\n1\n2' "${box[@]}" sh -c 'ls /proc/self/fd | head -n 3; test "$(ls /proc/self/fd | wc -l)" = 4'
+        try exit_code 165 '' "${box[@]}" sh -c 'exit 165'
+        try signal_of_the_command 0 '"exit_code":null,"signal":9' as sh -c "'$T/bin/abatis' run --backend bwrap --no-audit --json -- sh -c 'kill -9 \$\$'; exit 0"
+        try no_program 127 "'/does/not/exist' does not exist" run --backend bwrap -- /does/not/exist
+        try time_is_limited 124 '' "${box[@]::3}" --timeout 300ms -- sh -c 'setsid sleep 30 & sleep 30'
+        outcome nobody_outlives_it nobody_is_left
+        try files_are_limited 0 64 run --backend bwrap --open-files 64 -- sh -c 'ulimit -n'
+        try memory_without_a_cgroup_is_refused 125 'limits.memory' run --backend bwrap --memory 64MiB -- true
+        try a_pattern_is_refused 125 'cannot be enforced' run --backend bwrap --deny-glob '**/.env' -- true
+        try a_list_of_hosts_is_refused 125 'cannot be enforced' run --backend bwrap --connect example.org:443 -- true
+        try a_list_of_commands_is_refused 125 'cannot be enforced' run --backend bwrap --command sh -- sh -c true
+        try an_absent_path_is_refused_by_name 125 "filesystem.deny $W/absent cannot be enforced" run --backend bwrap --deny "$W/absent" -- true
+        outcome no_placeholder_is_left test ! -e "$W/absent"
+        try auto_takes_native_for_it 0 '"backend":"native"' run --deny "$W/absent" --json -- true
+        try strict_has_a_new_root 0 '"backend":"bwrap"' run --backend bwrap --preset strict --json -- sh -c 'test ! -e /home && ! touch /x'
+        try a_terminal 0 'said: over' run --backend bwrap --pty -- sh -c 'test -t 0 && test -t 1 && echo said: over >/dev/tty'
+        try the_log_has_it 0 bwrap as sh -c "'$T/bin/abatis' run --backend bwrap --audit-log '$W/../log' -- true && cat '$W/../log'"
+}
+nobody_is_left() {
+        local i
+        for ((i = 0; i < 100; i++)); do
+                TEXT=$(pgrep -u "$ID" -af 'sleep 30$') || return 0
+                sleep 0.05
+        done
+        return 1
+}
+
+for ID in $IDS; do
+        W=$T/w$ID/ws
+        mkdir -p "$W"
+        chown "$ID" "$T/w$ID" "$W"
+        FIRST=
+        choose
+        which_one
+        holds
+done
+if [[ $PATTERN == '*' ]] && ! grep -q -- '-fsanitize=' "$BUILD/build.ninja"; then
+        ((EUID)) && passes=user || passes="root user"
+        PASSES=$passes ABATIS=$BUILD/abatis-bwrap ../escape/run.sh >"$T/escape" 2>&1
+        grep -E '^(ok|not ok|skip) ' "$T/escape"
+        read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed' "$T/escape" || echo "0 passed, 1 failed, 0 skipped")
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
