@@ -119,7 +119,7 @@ static void a_wrong_section_is_refused_at_its_place(void **state)
                 "f:1:46: timeout_seconds takes a whole number from 1 to 2147483647");
         refuses(DOCUMENT_YAML, "sandbox: true\n",
                 "f:1:1: unknown key 'sandbox'; there are version, extends, "
-                "session, filesystem, network, process, environment, limits, audit");
+                "session, backend, filesystem, network, process, environment, limits, audit");
 }
 
 /* ---- TOML with a table [sandbox] ------------------------------------------------------------------------ */

@@ -77,10 +77,11 @@ static const char *samples_of(enum key_type type)
         switch (type) {
         case TYPE_VERSION:
         case TYPE_SESSION:
-        case TYPE_BACKEND:
         case TYPE_MODE:
         case TYPE_DURATION:
                 return "";
+        case TYPE_BACKEND:
+                return "\"\"";
         case TYPE_BASES:
         case TYPE_VARIABLES:
                 return "\"x\" [] [\"x\"] \"7\"";
@@ -263,25 +264,25 @@ static void an_unknown_key_is_refused_with_a_guess(void **state)
         refuses("limits: {time-out: 3s}\n",
                 "f:1:10: unknown key 'time-out' in limits; did you mean 'timeout'?");
         refuses("rules: []\n",
-                "f:1:1: unknown key 'rules'; there are version, extends, session, filesystem, network, "
+                "f:1:1: unknown key 'rules'; there are version, extends, session, backend, filesystem, network, "
                 "process, environment, limits, audit");
         refuses("process: {quux: 1}\n",
                 "f:1:11: unknown key 'quux' in process; there are fork, signals, commands, "
                 "check_arguments");
         refuses("filesystem.read: [all]\n",
                 "f:1:1: unknown key 'filesystem.read'; there are version, extends, "
-                "session, filesystem, network, process, environment, limits, audit");
+                "session, backend, filesystem, network, process, environment, limits, audit");
         refuses("limits: {limits.timeout: 3s}\n",
                 "f:1:10: unknown key 'limits.timeout' in limits; there are memory, processes, open_files, cpu, "
                 "file_size, written, connections, connections_per_second, traffic, timeout, output");
         refuses("read: [all]\n",
-                "f:1:1: unknown key 'read'; there are version, extends, session, filesystem, network, "
+                "f:1:1: unknown key 'read'; there are version, extends, session, backend, filesystem, network, "
                 "process, environment, limits, audit");
         refuses("\"\": 1\n",
-                "f:1:1: unknown key ''; there are version, extends, session, filesystem, network, process, "
+                "f:1:1: unknown key ''; there are version, extends, session, backend, filesystem, network, process, "
                 "environment, limits, audit");
         refuses("<<: {extends: dev}\n",
-                "f:1:1: unknown key '<<'; there are version, extends, session, filesystem, network, "
+                "f:1:1: unknown key '<<'; there are version, extends, session, backend, filesystem, network, "
                 "process, environment, limits, audit");
         refuses("Filesystem: {}\n", "f:1:1: unknown key 'Filesystem'; did you mean 'filesystem'?");
         assert_layer_refused(DOCUMENT_JSON, "{\"filesystem\":\n {\"wirte\": []}}",
@@ -479,7 +480,7 @@ static void a_message_is_one_line_of_text(void **state)
 {
         (void)state;
         refuses("\"a\\e[2Jb\\n\": 1\n",
-                "f:1:1: unknown key 'a\\x1b[2Jb\\n'; there are version, extends, session, filesystem, "
+                "f:1:1: unknown key 'a\\x1b[2Jb\\n'; there are version, extends, session, backend, filesystem, "
                 "network, process, environment, limits, audit");
         refuses("network: {mode: \"\\u009b2J\"}\n",
                 "f:1:17: network.mode: unknown mode '\\u009b2J'; there are deny, unix-only, allow, list");
