@@ -71,7 +71,7 @@ _abatis_parse() {
 _abatis() {
         local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
         local policy="--preset --profile --policy --workspace --data --config --read --write --exec --deny --deny-glob --protect --net
-                --connect --bind --unix --no-loopback --no-verify-sni --command --env --timeout --max-output --open-files --file-size --written
+                --connect --bind --unix --backend --no-loopback --no-verify-sni --command --env --timeout --max-output --open-files --file-size --written
                 --processes --memory --cpu --connections --connections-per-second --traffic --audit-log --no-audit --help"
         local abatis_command abatis_flag
         COMPREPLY=()
