@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/own.h"
+#include "lib/compile.h"
 #include "lib/recording.h"
 #include "lib/result.h"
 #include "plan/connection.h"
@@ -99,93 +100,15 @@ static int check_options(const abatis_sandbox_options *options, abatis_error *er
         return 0;
 }
 
-/* Rules for what is not there yet. */
-static bool has_rules_for_later(const abatis_policy *policy)
+static const struct job *prepared_of(const abatis_sandbox_options *options)
 {
-        for (size_t i = 0; i < policy->rule_count; i++) {
-                const struct rule *rule = &policy->rules[i];
-
-                if (rule->glob || (rule->facts.kind == PATH_ABSENT &&
-                                   (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)))
-                        return true;
-        }
-        return false;
-}
-
-/* What is enough to compile this policy: only limits of a whole tree need files to be read. */
-static int probe_for(abatis_policy *policy, abatis_host *host, abatis_error *err)
-{
-        static const enum limit of_trees[] = { LIMIT_PROCESSES, LIMIT_MEMORY, LIMIT_CPU, LIMIT_WRITTEN };
-        int r = policy_finish(policy, err); /* the ceiling may add some */
-
-        host_probe_quickly(host);
-        for (size_t i = 0; i < sizeof(of_trees) / sizeof(*of_trees); i++)
-                if (policy->limits[of_trees[i]]) {
-                        host_probe_limits(host);
-                        break;
-                }
-        if (policy->backend == BACKEND_BWRAP)
-                host_probe_bwrap(host);
-        /* A list may have more ports than there can be listeners for; a loopback is asked for. */
-        if (has_rules_for_later(policy) || policy->socket_places.count || policy->network == NETWORK_LIST ||
-            policy->network == NETWORK_DENY ||
-            (host->landlock_abi < LANDLOCK_WITH_SCOPES && network_has_unix_sockets(policy->network)))
-                host_probe_broker(host);
-        return r;
+        return options->prepared ? options->prepared->job : NULL;
 }
 
 /* Before anything is made of the policy. */
 static int choose_backend(abatis_policy *policy, const abatis_sandbox_options *options, abatis_error *err)
 {
         return options->backend ? abatis_policy_set(policy, "backend", options->backend, err) : 0;
-}
-
-/* Begins a job and leaves it: that is how one finds out. */
-static int try_ground(void)
-{
-        static const char *const argv[] = { "", NULL };
-        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        struct job *job;
-        int error;
-
-        options.argv = argv;
-        options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
-        if (job_prepare(&options, NULL, &job, NULL) < 0)
-                return 0; /* the launch will tell why */
-        error = job_await_ground(job);
-        job_drop(job);
-        return error;
-}
-
-/* Where they are forbidden, the plan is another; when the machine is short of something else, the launch fails. */
-static bool lacks_namespaces(abatis_host *host, const abatis_job *prepared)
-{
-        /* This process: then it is not tried again, and if they were taken away since, the launch fails. */
-        static bool has_seen_them;
-        int error = 0;
-
-        if (prepared)
-                error = job_await_ground(prepared->job);
-        else if (!__atomic_load_n(&has_seen_them, __ATOMIC_RELAXED))
-                error = try_ground();
-        if (error)
-                host_lose_namespaces(host, error);
-        else
-                __atomic_store_n(&has_seen_them, true, __ATOMIC_RELAXED);
-        return error;
-}
-
-/* Nobody looks for bubblewrap before it is needed: to try it takes longer than a launch. */
-static int compile_here(abatis_policy *policy, abatis_host *host, bool is_best_effort, struct plan **out,
-                        abatis_error *err)
-{
-        int r = backend_compile(policy, host, is_best_effort, out, err);
-
-        if ((r != ABATIS_E_UNENFORCEABLE && r != ABATIS_E_NO_BACKEND) || policy->backend != BACKEND_AUTO ||
-            host->bwrap.is_probed)
-                return r;
-        host_probe_bwrap(host);
-        return host->bwrap.is_available ? backend_compile(policy, host, is_best_effort, out, err) : r;
 }
 
 int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_sandbox_options *options,
@@ -200,8 +123,8 @@ int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_
         if (r < 0)
                 return r;
         if (!host) {
-                r = probe_for(policy, &probed, err);
-                lacks_namespaces(&probed, options->prepared);
+                r = compile_probe(policy, &probed, err);
+                compile_without_namespaces(&probed, prepared_of(options));
         }
         if (!r && host)
                 r = backend_compile(policy, host, options->best_effort, &plan, err);
@@ -294,7 +217,7 @@ static int compile_as_it_is(abatis_sandbox *sandbox, abatis_policy *policy,
         if (!r)
                 draft_ahead(options->prepared, sandbox);
         if (r != ABATIS_E_MEMORY && !options->best_effort &&
-            lacks_namespaces(&sandbox->host, options->prepared)) {
+            compile_without_namespaces(&sandbox->host, prepared_of(options))) {
                 r = compile(sandbox, policy, false, err);
                 if (!r)
                         draft_ahead(options->prepared, sandbox);
@@ -320,7 +243,7 @@ int abatis_sandbox_open(abatis_policy *policy, const abatis_sandbox_options *opt
         if (!r && options->best_effort)
                 r = host_probe_fully(&sandbox->host, err);
         else if (!r)
-                r = probe_for(policy, &sandbox->host, err);
+                r = compile_probe(policy, &sandbox->host, err);
         if (!r)
                 r = recorder_open(&sandbox->recorder, policy, err);
         if (!r)

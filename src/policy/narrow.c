@@ -128,6 +128,8 @@ static bool is_below_limit(const abatis_policy *policy, const struct entry *entr
 
 static bool is_passed_already(const abatis_policy *policy, const char *name)
 {
+        if (!strcmp(name, "all"))
+                return !policy->passes_named_only;
         if (strings_has(&policy->environment, name) || !strcmp(name, "none"))
                 return true;
         return !policy->passes_named_only && !environment_is_secret(name, strlen(name));
@@ -177,10 +179,7 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 is_narrower = !arguments_are_checked(policy) || !strcmp(entry->value, "true");
                 break;
         case KEY_PASS:
-                if (!strcmp(entry->value, "all"))
-                        is_narrower = !policy->passes_named_only;
-                else
-                        is_narrower = is_passed_already(policy, entry->value);
+                is_narrower = is_passed_already(policy, entry->value);
                 break;
         case KEY_MEMORY:
         case KEY_PROCESSES:

@@ -113,10 +113,15 @@ static void add_quantity(struct lines *lines, const abatis_policy *policy, enum 
         lines_add(lines, key, text, false, policy_origin(policy, key, NULL));
 }
 
+static void add_word(struct lines *lines, abatis_policy *policy, enum key_id key, const char *word)
+{
+        lines_add(lines, key, word, false, policy_origin(policy, key, NULL));
+}
+
 static void add_false(struct lines *lines, abatis_policy *policy, enum key_id key, bool is_false)
 {
         if (is_false)
-                lines_add(lines, key, "false", false, policy_origin(policy, key, NULL));
+                add_word(lines, policy, key, "false");
 }
 
 static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
@@ -132,8 +137,7 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 add_rules(lines, policy, key);
                 return;
         case KEY_NETWORK:
-                lines_add(lines, key, network_mode_name(policy->network), false,
-                          policy_origin(policy, key, NULL));
+                add_word(lines, policy, key, network_mode_name(policy->network));
                 return;
         case KEY_CONNECT:
         case KEY_BIND:
@@ -144,12 +148,11 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 return;
         case KEY_SESSION:
                 if (policy->shares_session)
-                        lines_add(lines, key, "shared", false, policy_origin(policy, key, NULL));
+                        add_word(lines, policy, key, "shared");
                 return;
         case KEY_BACKEND:
                 if (policy->backend != BACKEND_AUTO)
-                        lines_add(lines, key, backend_names[policy->backend], false,
-                                  policy_origin(policy, key, NULL));
+                        add_word(lines, policy, key, backend_names[policy->backend]);
                 return;
         case KEY_VERIFY_SNI:
                 add_false(lines, policy, key, policy->passes_any_name);
@@ -164,8 +167,8 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 return; /* never */
         case KEY_CHECK_ARGUMENTS:
                 if (policy->argument_check != CHECK_WITH_LIST)
-                        lines_add(lines, key, policy->argument_check == CHECK_ALWAYS ? "true" : "false",
-                                  false, policy_origin(policy, key, NULL));
+                        add_word(lines, policy, key,
+                                 policy->argument_check == CHECK_ALWAYS ? "true" : "false");
                 return;
         case KEY_PASS:
         case KEY_ENVIRONMENT_SET:
@@ -186,12 +189,11 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 return;
         case KEY_AUDIT_LOG:
                 if (policy->audit.is_off || policy->audit.log)
-                        lines_add(lines, key, policy->audit.is_off ? "off" : policy->audit.log, false,
-                                  policy_origin(policy, key, NULL));
+                        add_word(lines, policy, key, policy->audit.is_off ? "off" : policy->audit.log);
                 return;
         case KEY_AUDIT_SYNC:
                 if (policy->audit.is_synced)
-                        lines_add(lines, key, "true", false, policy_origin(policy, key, NULL));
+                        add_word(lines, policy, key, "true");
                 return;
         case KEY_AUDIT_SIZE:
                 add_quantity(lines, policy, key, policy->audit.size);

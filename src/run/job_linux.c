@@ -72,61 +72,6 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
         return 0;
 }
 
-void job_name_tmp(struct job *job, const char *path)
-{
-        snprintf(job->tmp_variable, sizeof(job->tmp_variable), "TMPDIR=%s", path);
-}
-
-/* Its name is nobody's guess, and what is there already is never taken. */
-int job_name_own_tmp(struct job *job, const char *place)
-{
-        char *path = job->child.own_tmp;
-        uint64_t number;
-
-        if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
-            snprintf(path, CHILD_TMP_SIZE, "%s/abatis-%016" PRIx64, place, number) >= CHILD_TMP_SIZE) {
-                *path = '\0';
-                return -1;
-        }
-        job_name_tmp(job, path);
-        return 0;
-}
-
-static int make_own_tmp_in(struct job *job, const char *place)
-{
-        job->child.has_own_tmp = !job_name_own_tmp(job, place) && !mkdir(job->child.own_tmp, 0700);
-        if (job->child.has_own_tmp)
-                return 0;
-        *job->child.own_tmp = *job->tmp_variable = '\0';
-        return -1;
-}
-
-static bool is_in_memory(const char *path)
-{
-        struct statfs status;
-
-        return statfs(path, &status) < 0 || status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
-}
-
-/* A sandbox around this one may have closed /tmp, and says where else. */
-static int make_own_tmp(struct job *job, abatis_error *err)
-{
-        const char *other = getenv("TMPDIR");
-
-        if (make_own_tmp_in(job, "/tmp") < 0) {
-                int error = errno;
-
-                if (!other || *other != '/' || make_own_tmp_in(job, other) < 0)
-                        return error_os(err, error, "cannot make a directory in /tmp");
-        }
-        /* The plan knows of /tmp, and not what TMPDIR names. */
-        if (job->meter.is_counted[LIMIT_MEMORY] && is_in_memory(job->child.own_tmp))
-                return error_set(err, ABATIS_E_UNENFORCEABLE,
-                                 "%s cannot be enforced: files in '%s' would be memory of no process",
-                                 keys[KEY_MEMORY].name, job->child.own_tmp);
-        return 0;
-}
-
 static int check_options(const abatis_job_options *options, abatis_error *err)
 {
         if (!options || options->size < sizeof(*options))
@@ -173,7 +118,7 @@ int job_take_plan(struct job *job, abatis_error *err)
 
         if (job->is_ready || job->session)
                 return 0;
-        r = resources->child.tmp_rights ? make_own_tmp(job, err) : 0;
+        r = resources->child.tmp_rights ? job_make_own_tmp(job, err) : 0;
         job->slots = calloc(resources->steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots)
                 return error_memory(err);

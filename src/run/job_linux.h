@@ -58,15 +58,18 @@ struct job {
  * if it has one; its stacks, init's first. */
 struct job *job_new(struct resources *resources);
 int job_make_rooms(struct job *job, abatis_error *err);
-/* The job's own directory, which init makes if it is begun ahead. 0 or -1. */
-int job_name_own_tmp(struct job *job, const char *place);
-/* One that the command is told of. */
-void job_name_tmp(struct job *job, const char *path);
 char *job_stack(const struct job *job);
 /* For a session, whose init is as any other: starts it, if the kernel lets us; again, if it did not; what it needs besides. */
 void job_begin_ground(struct job *job);
 int job_renew_ground(struct job *job, abatis_error *err);
 int job_take_plan(struct job *job, abatis_error *err);
+
+/* job_tmp_linux.c: */
+int job_make_own_tmp(struct job *job, abatis_error *err);
+/* The job's own directory, which init makes if it is begun ahead. 0 or -1. */
+int job_name_own_tmp(struct job *job, const char *place);
+/* One that the command is told of. */
+void job_name_tmp(struct job *job, const char *path);
 
 /* variables_linux.c: in the environment of the command, which has room for them. */
 void job_set_variables(struct job *job, const char **envp);
