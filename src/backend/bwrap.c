@@ -11,6 +11,9 @@ enum { MINOR_WITH_PERMISSIONS = 5 };
 
 static const char *find_reason(const abatis_host *host)
 {
+        /* It makes no mount of a device node that is read-only and still a device. */
+        if (!host->uid)
+                return "root could give the device nodes that it shows another mode; fix: an ordinary user, or the native backend";
         if (!host->bwrap.is_probed)
                 return "it has not been looked for";
         return host->bwrap.is_available ? NULL : host->bwrap.reason;
@@ -102,7 +105,7 @@ static void compile_bwrap(const abatis_policy *policy, const abatis_host *host, 
 {
         abatis_host as_if = *host;
 
-        as_if.namespaces = host->uid && !host->bwrap.is_setuid ? NAMESPACES_USER : NAMESPACES_ROOT;
+        as_if.namespaces = !host->bwrap.is_setuid ? NAMESPACES_USER : NAMESPACES_ROOT;
         as_if.has_mount_setattr = true;
         as_if.has_broker = as_if.has_descriptors = false;
         snprintf(as_if.broker_reason, sizeof(as_if.broker_reason),

@@ -19,7 +19,6 @@
 #include "base/program.h"
 #include "run/images.h"
 #include "run/memory_linux.h"
-#include "run/opener_linux.h"
 #include "run/probe_linux.h"
 #include "run/run.h"
 
@@ -68,11 +67,6 @@ static void add_mode(struct writer *writer, const char *mode)
                 add_two(writer, "--perms", mode);
 }
 
-static bool is_hidden_in_proc(unsigned uid, size_t index)
-{
-        return !uid && !access(view_root_proc_files[index], F_OK);
-}
-
 static void hide_file(struct writer *writer, const char *path)
 {
         add_mode(writer, "0000");
@@ -92,32 +86,15 @@ static void hide(struct writer *writer, const struct step *step)
         add_two(writer, "--remount-ro", step->path);
 }
 
-/* Root owns the nodes: writing to the device needs no writable mount, chmod does. */
-static void add_devices(struct writer *writer)
-{
-        add_two(writer, "--dev", "/dev");
-        for (size_t i = 0; i < DEVICE_NODE_COUNT && !writer->order->uid; i++)
-                add_two(writer, "--remount-ro", device_nodes[i]);
-}
-
-/* Root, without any capability, could still open some of it. */
-static void add_proc(struct writer *writer)
-{
-        add_two(writer, "--proc", "/proc");
-        for (size_t i = 0; view_root_proc_files[i] && writer->order->empties; i++)
-                if (is_hidden_in_proc(writer->order->uid, i))
-                        hide_file(writer, view_root_proc_files[i]);
-}
-
 /* What is not here is done by somebody else: outside, or inside. */
 static void add_step(struct writer *writer, const struct step *step, bool has_new_root)
 {
-        if (step->op == PLAN_NAMESPACES && writer->order->uid && !writer->order->bwrap->is_setuid)
+        if (step->op == PLAN_NAMESPACES && !writer->order->bwrap->is_setuid)
                 add(writer, "--unshare-user");
         else if (step->op == PLAN_READ_ONLY_WORLD && !has_new_root)
                 add_bind(writer, "--ro-bind", "/");
         else if (step->op == PLAN_DEVICES)
-                add_devices(writer);
+                add_two(writer, "--dev", "/dev");
         else if (step->op == PLAN_PRIVATE_SHM) {
                 add_mode(writer, "1777");
                 add_two(writer, "--tmpfs", "/dev/shm");
@@ -126,7 +103,7 @@ static void add_step(struct writer *writer, const struct step *step, bool has_ne
                 add_mode(writer, "1777");
                 add_two(writer, "--tmpfs", "/tmp");
         } else if (step->op == PLAN_PROC)
-                add_proc(writer);
+                add_two(writer, "--proc", "/proc");
         else if (step->op == PLAN_LINK) {
                 add_two(writer, "--symlink", step->target);
                 add(writer, step->path);
@@ -186,12 +163,10 @@ int bwrap_arguments(const struct bwrap_order *order, struct strings *out, abatis
         return writer.r ? writer.r : terminate(out, err);
 }
 
-size_t bwrap_count_empties(const struct plan *plan, unsigned uid)
+size_t bwrap_count_empties(const struct plan *plan)
 {
         size_t count = 0;
 
-        for (size_t i = 0; view_root_proc_files[i]; i++)
-                count += is_hidden_in_proc(uid, i);
         for (size_t i = 0; i < plan->step_count; i++)
                 count += plan->steps[i].op == PLAN_HIDE && plan->steps[i].value != PATH_DIRECTORY;
         return count;
@@ -380,7 +355,6 @@ static bool try_out(const abatis_host *host, const char *program, int image, boo
         const struct bwrap_order order = { .bwrap = &host->bwrap,
                                            .steps = steps,
                                            .step_count = sizeof(steps) / sizeof(*steps),
-                                           .uid = host->uid,
                                            .has_own_network = has_own_network,
                                            .filter = -1,
                                            .program = program,

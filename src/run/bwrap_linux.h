@@ -9,11 +9,9 @@ struct bwrap_order {
         const struct host_bwrap *bwrap; /* borrowed, as all here */
         const struct step *steps;
         size_t step_count;
-        unsigned uid;
         bool has_own_network;
-        int filter; /* descriptor that the filter is read from, or -1 */
-        const int *
-                empties; /* descriptors that nothing is read from, one for each file that is hidden; NULL: none is */
+        int filter;          /* descriptor that the filter is read from, or -1 */
+        const int *empties;  /* descriptors that nothing is read from, one for each file that is hidden */
         const char *program; /* that is PID 1, and its arguments: they end with NULL */
         const char *const *arguments;
 };
@@ -21,7 +19,7 @@ struct bwrap_order {
 /* Everything from argv[0] on, and NULL behind the last. */
 int bwrap_arguments(const struct bwrap_order *order, struct strings *out, abatis_error *err);
 /* How many files are hidden, rather than directories. */
-size_t bwrap_count_empties(const struct plan *plan, unsigned uid);
+size_t bwrap_count_empties(const struct plan *plan);
 /* An error when another program is there now than the one that was tried. Nobody but who may put one there can change it after that. */
 int bwrap_check(const struct host_bwrap *bwrap, abatis_error *err);
 

@@ -497,7 +497,7 @@ static int make_inside(struct opener *opener, abatis_error *err)
         const bool has_landlock = plan_has(opener->plan, PLAN_LANDLOCK);
 
         opener->plan_op = PLAN_PRIVILEGES;
-        opener_command(opener, COMMAND_PRIVILEGES)->value = !opener->host->uid;
+        opener_command(opener, COMMAND_PRIVILEGES);
         opener->plan_op = PLAN_LANDLOCK;
         if (has_landlock)
                 opener_command(opener, COMMAND_RULES);

@@ -38,9 +38,9 @@ struct wrap {
 
 /* ---- descriptors ---------------------------------------------------------------------------------------- */
 
-static int open_empties(struct wrap *wrap, const struct plan *plan, unsigned uid, abatis_error *err)
+static int open_empties(struct wrap *wrap, const struct plan *plan, abatis_error *err)
 {
-        const size_t count = bwrap_count_empties(plan, uid);
+        const size_t count = bwrap_count_empties(plan);
 
         wrap->empties = calloc(count + 1, sizeof(*wrap->empties));
         wrap->passed = calloc(count + 8, sizeof(*wrap->passed));
@@ -97,7 +97,7 @@ int wrap_open(struct job *job, abatis_error *err)
         job->wrap = wrap;
         r = open_files(wrap, job->context.resources, err);
         if (!r)
-                r = open_empties(wrap, job->context.plan, job->context.resources->host->uid, err);
+                r = open_empties(wrap, job->context.plan, err);
         if (r < 0)
                 return r;
         for (; count < wrap->empty_count; count++)
@@ -227,7 +227,6 @@ int wrap_fill(struct job *job, abatis_error *err)
         const struct bwrap_order order = { .bwrap = &job->context.resources->host->bwrap,
                                            .steps = job->context.plan->steps,
                                            .step_count = job->context.plan->step_count,
-                                           .uid = job->context.resources->host->uid,
                                            .has_own_network = policy->network == NETWORK_DENY ||
                                                               policy->network == NETWORK_UNIX_ONLY,
                                            .filter = wrap->filter,
