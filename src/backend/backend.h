@@ -11,6 +11,7 @@ struct backend {
 };
 
 extern const struct backend backend_native;
+extern const struct backend backend_seatbelt;
 
 /* Compiles with the best backend for this host, and checks that every clause is held. */
 int backend_compile(abatis_policy *policy, const abatis_host *host, bool is_best_effort, struct plan **out,

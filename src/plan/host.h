@@ -13,6 +13,8 @@ enum host_namespaces {
         NAMESPACES_ROOT, /* CAP_SYS_ADMIN makes mount and PID namespaces directly */
 };
 
+enum host_system { SYSTEM_LINUX, SYSTEM_MACOS, SYSTEM_WINDOWS };
+
 /* One line of the doctor's report. */
 struct host_finding {
         const char *name; /* static */
@@ -33,6 +35,7 @@ struct host_cgroup {
 };
 
 struct abatis_host {
+        enum host_system system;
         char kernel[65], machine[65];
         unsigned uid, gid;
         int landlock_abi; /* 0: none */

@@ -88,6 +88,7 @@ enum plan_op {
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
         PLAN_BROKER, /* what neither a mount nor Landlock can judge is done by the supervisor; value is enum broker_asks */
+        PLAN_PROFILE, /* on macOS: target is the text that the kernel's Seatbelt is given, with the parameters below */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
@@ -95,6 +96,14 @@ enum plan_op {
         PLAN_DEADLINE,
         PLAN_OUTPUT,
 };
+
+/* Of PLAN_SWEEP: where nobody adopts orphans, the job's processes are known by the profile that all of them have. */
+enum { PLAN_SWEEPS_MARKED = 1 };
+
+/* What is known only when a job begins, by the names that a profile has for it: the job's own directory for temporary files,
+ * where there is one, and a name that no other job's profile has. */
+#define PROFILE_TMP "TMP"
+#define PROFILE_JOB "JOB"
 
 /* Of PLAN_NETWORK. */
 enum plan_network {

@@ -367,6 +367,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
         case PLAN_BROKER:
+        case PLAN_PROFILE:
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
                 place_root(opener);
