@@ -53,8 +53,6 @@ static void cover_network(struct seatbelt *seatbelt, size_t step)
 
         plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
         plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX); /* macOS has none */
-        plan_cover_all(plan, step, CLAUSE_CONNECT);
-        plan_cover_all(plan, step, CLAUSE_BIND);
         plan_cover_all(plan, step, CLAUSE_UNIX);
         plan_miss(plan, CLAUSE_NAMES, PLAN_NO_INDEX, "nobody looks into connections on macOS");
         for (size_t i = 0; i < policy->connect.count && policy->network != NETWORK_LIST; i++)
@@ -140,7 +138,8 @@ static void add_supervision(struct seatbelt *seatbelt)
 
         if (arguments_are_checked(policy))
                 plan_cover(plan, plan_step(plan, PLAN_ARGUMENTS, NULL, 0), CLAUSE_ARGUMENTS, PLAN_NO_INDEX);
-        plan_cover(plan, plan_step(plan, PLAN_DESCRIPTORS, NULL, 0), CLAUSE_DESCRIPTORS, PLAN_NO_INDEX);
+        plan_cover(plan, plan_step(plan, PLAN_DESCRIPTORS, NULL, PLAN_CLOSES_AT_EXEC), CLAUSE_DESCRIPTORS,
+                   PLAN_NO_INDEX);
         plan_cover(plan, plan_step(plan, PLAN_ENVIRONMENT, NULL, 0), CLAUSE_ENVIRONMENT, PLAN_NO_INDEX);
         plan_miss(plan, CLAUSE_SHARING, PLAN_NO_INDEX,
                   "each command has a profile and a directory of its own on macOS; fix: session: private");

@@ -14,8 +14,7 @@
 /* Of the processes only those that have this profile; of the kernel's values all but the lists of processes, with their names,
  * arguments and environments. */
 static const char *const process_rules[] = {
-        "(allow signal (target same-sandbox))",
-        "(allow process-info* (target same-sandbox))",
+        "(allow signal process-info* (target same-sandbox))",
         "(deny process-info* (target others))", /* (deny default) alone leaves lists of them */
         "(allow sysctl-read)",
         "(deny sysctl-read (sysctl-name-prefix \"kern.proc\"))",
@@ -25,8 +24,6 @@ static const char *const process_rules[] = {
  * preferences, hold keys or find the user's temporary directory are not among them. */
 static const char *const service_rules[] = {
         "(allow mach-lookup (global-name \"com.apple.system.opendirectoryd.libinfo\"))", /* names of users */
-        "(allow mach-lookup (global-name \"com.apple.system.notification_center\"))",    /* time zone, say */
-        "(allow ipc-posix-shm-read-data (ipc-posix-name \"apple.shm.notification_center\"))",
 };
 
 /* With any network: which resolvers and proxies there are, and whom to believe. */
@@ -268,7 +265,7 @@ static void add_listed_sockets(struct seatbelt *seatbelt)
 
         for (size_t i = 0; i < policy->socket_places.count; i++) {
                 OWN_TEXT struct text line = { 0 };
-                bool is_allowed;
+                bool is_allowed, is_said;
                 const struct rule *rule =
                         policy_decide(policy, ABATIS_READ, policy->socket_places.items[i], &is_allowed);
 
@@ -278,14 +275,13 @@ static void add_listed_sockets(struct seatbelt *seatbelt)
                         continue;
                 }
                 text_add(&line, "(allow network-outbound");
-                if (!seatbelt_add_itself(&line, policy->socket_places.items[i])) {
-                        plan_miss(seatbelt->plan, CLAUSE_UNIX, i, "its name cannot be said in a profile");
-                        continue;
-                }
+                is_said = seatbelt_add_itself(&line, policy->socket_places.items[i]);
                 text_add(&line, ")\n");
                 seatbelt->profile.has_failed |= line.has_failed;
-                if (line.data)
+                if (is_said && line.data)
                         text_add(&seatbelt->profile, line.data);
+                else
+                        plan_miss(seatbelt->plan, CLAUSE_UNIX, i, "its name cannot be said in a profile");
         }
 }
 

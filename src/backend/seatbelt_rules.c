@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "backend/seatbelt.h"
-#include "base/own.h"
 
 bool seatbelt_lists_commands(const struct seatbelt *seatbelt)
 {
@@ -49,14 +48,14 @@ static void collect(struct seatbelt *seatbelt, struct strings *list, const char 
 /* A path is looked up directory by directory, and each must at least be known; so must links. */
 static void add_way(struct seatbelt *seatbelt, const char *path)
 {
-        OWN_FREE char *above = strdup(path);
-        char *end = above ? strrchr(above, '/') : NULL;
+        char *above = strdup(path), *end = above ? strrchr(above, '/') : NULL;
 
         seatbelt->profile.has_failed |= !above;
         for (; end && end > above; end = strrchr(above, '/')) {
                 *end = '\0';
                 collect(seatbelt, &seatbelt->ways, above);
         }
+        free(above);
 }
 
 static void miss_grant(struct seatbelt *seatbelt, const struct rule *rule)
@@ -73,11 +72,14 @@ static void miss_grant(struct seatbelt *seatbelt, const struct rule *rule)
                 rule->path);
 }
 
-static bool is_in_tmp(const struct seatbelt *seatbelt, const char *real)
+static bool is_in_tmp(struct seatbelt *seatbelt, const char *real)
 {
-        OWN_FREE char *canonical = seatbelt_canonical(real);
+        char *canonical = seatbelt_canonical(real);
+        bool is_below = canonical && path_is_below(canonical, "/private/tmp");
 
-        return seatbelt->policy->has_private_tmp && canonical && path_is_below(canonical, "/private/tmp");
+        seatbelt->profile.has_failed |= !canonical;
+        free(canonical);
+        return is_below && seatbelt->policy->has_private_tmp;
 }
 
 static void add_grant(struct seatbelt *seatbelt, const struct rule *rule)
@@ -158,8 +160,7 @@ static bool is_writable(const struct seatbelt *seatbelt, const char *path)
 
 static void pin_above(struct seatbelt *seatbelt, const char *path)
 {
-        OWN_FREE char *above = strdup(path);
-        char *end = above ? strrchr(above, '/') : NULL;
+        char *above = strdup(path), *end = above ? strrchr(above, '/') : NULL;
 
         seatbelt->profile.has_failed |= !above;
         for (; end && end > above; end = strrchr(above, '/')) {
@@ -167,6 +168,7 @@ static void pin_above(struct seatbelt *seatbelt, const char *path)
                 if (is_writable(seatbelt, above))
                         collect(seatbelt, &seatbelt->pins, above);
         }
+        free(above);
 }
 
 static void add_pins(struct seatbelt *seatbelt)
@@ -236,17 +238,13 @@ static void add_path_hole(struct seatbelt *seatbelt, const struct rule *rule, co
         }
 }
 
-/* The directory that every match lies in, as far as the pattern names it; owned by the caller. */
-static char *find_anchor(const struct glob *glob, size_t depth)
+/* The directory that every match lies in, as far as the pattern names it. */
+static void find_anchor(const struct glob *glob, size_t depth, struct text *out)
 {
-        struct text anchor = { 0 };
-        char *taken = NULL;
-
         for (size_t i = 0; i < depth; i++) {
-                text_add(&anchor, "/");
-                text_add_bytes(&anchor, glob->parts[i].text, glob->parts[i].length);
+                text_add(out, "/");
+                text_add_bytes(out, glob->parts[i].text, glob->parts[i].length);
         }
-        return text_take(&anchor, &taken, NULL) ? NULL : taken;
 }
 
 /* Whether a directory could be moved so that what was matched in it is not any more. Parts that are names are pinned, and
@@ -255,7 +253,7 @@ static char *find_anchor(const struct glob *glob, size_t depth)
 static bool is_leaky(const struct seatbelt *seatbelt, const struct glob *glob)
 {
         const abatis_policy *policy = seatbelt->policy;
-        OWN_FREE char *anchor = NULL;
+        OWN_TEXT struct text anchor = { 0 };
         size_t depth = 0, named = 0;
         bool is_met = false, leads_out = policy->has_private_tmp;
 
@@ -265,14 +263,15 @@ static bool is_leaky(const struct seatbelt *seatbelt, const struct glob *glob)
                 return false;
         while (named < depth && glob->parts[named].kind == GLOB_NAME)
                 named++;
-        anchor = find_anchor(glob, named);
+        find_anchor(glob, named, &anchor);
         for (size_t i = 0; i < policy->rule_count; i++) {
                 const struct rule *rule = &policy->rules[i];
 
                 if (rule->kind != RULE_WRITE)
                         continue;
                 is_met |= glob_may_match_below(glob, rule->facts.real);
-                leads_out |= named < depth || !anchor || !path_is_below(rule->facts.real, anchor);
+                leads_out |= named < depth || anchor.has_failed || !anchor.data ||
+                             !path_is_below(rule->facts.real, anchor.data);
         }
         return is_met && leads_out;
 }
@@ -282,23 +281,24 @@ static void add_pattern_hole(struct seatbelt *seatbelt, const struct rule *rule,
         const struct glob *glob = rule->glob;
 
         for (size_t count = glob->count; count; count--) {
-                bool is_whole = count == glob->count;
+                bool is_whole = count == glob->count, is_said;
                 OWN_TEXT struct text line = { 0 };
 
                 if (!is_whole && glob->parts[count - 1].kind == GLOB_ANY_DEPTH)
                         continue;
                 text_addf(&line, "(%s", is_whole ? operations : "deny " PINNED);
-                if (!seatbelt_add_pattern(&line, glob, count, is_whole) && is_whole) {
+                is_said = seatbelt_add_pattern(&line, glob, count, is_whole);
+                text_add(&line, ")\n");
+                seatbelt->profile.has_failed |= line.has_failed;
+                if (is_said && line.data)
+                        text_add(&seatbelt->profile, line.data);
+                else if (is_whole) {
                         miss_hole(
                                 seatbelt, rule,
                                 "on macOS patterns know printable ASCII only, since other letters can be written "
                                 "in several ways; deny the paths");
                         return;
                 }
-                text_add(&line, ")\n");
-                seatbelt->profile.has_failed |= line.has_failed;
-                if (line.data)
-                        text_add(&seatbelt->profile, line.data);
         }
         if (is_leaky(seatbelt, glob))
                 miss_hole(

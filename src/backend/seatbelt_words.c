@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "backend/seatbelt.h"
-#include "base/own.h"
 #include "policy/glob_reader.h"
 
 /* Where the disk's writable half is mounted; links that no program sees lead there from the root's directories. */
@@ -109,19 +108,13 @@ static bool add_regex(struct text *out, struct text *regex, bool with_tree)
         return !regex->has_failed && add_filter(out, "regex", regex->data);
 }
 
-/* The kernel compares what it calls the file. That is how the disk has its name, if it has one already; of the two names of
- * the disk it is the short one. That much was measured by others, for these filters and versions of macOS; here the rest is
- * refused, too. */
+/* The kernel compares what it calls the file: as the disk has its name, once it has one, and by the shorter of the disk's two
+ * names. So others have measured it, for some versions of macOS; here the rest is refused, too. */
 static bool add_spelled(struct text *out, const char *canonical, bool with_tree)
 {
-        OWN_FREE char *longer = text_join(DATA_VOLUME, canonical[1] ? canonical : "", "");
         OWN_TEXT struct text regex = { 0 };
 
-        if (!longer) {
-                out->has_failed = true;
-                return false;
-        }
-        if (!add_exactly(out, canonical, with_tree) || !add_exactly(out, longer, with_tree))
+        if (!add_exactly(out, canonical, with_tree))
                 return false;
         begin_regex(&regex);
         add_characters(&regex, canonical[1] ? canonical : "");
@@ -131,11 +124,12 @@ static bool add_spelled(struct text *out, const char *canonical, bool with_tree)
 static bool add_path(struct text *out, const char *real, bool with_tree,
                      bool (*add)(struct text *, const char *, bool))
 {
-        OWN_FREE char *canonical = seatbelt_canonical(real);
+        char *canonical = seatbelt_canonical(real);
+        bool is_said = canonical && add(out, canonical, with_tree);
 
-        if (!canonical)
-                out->has_failed = true;
-        return canonical && add(out, canonical, with_tree);
+        out->has_failed |= !canonical;
+        free(canonical);
+        return is_said;
 }
 
 bool seatbelt_add_itself(struct text *out, const char *real)

@@ -99,6 +99,8 @@ enum plan_op {
 
 /* Of PLAN_SWEEP: where nobody adopts orphans, the job's processes are known by the profile that all of them have. */
 enum { PLAN_SWEEPS_MARKED = 1 };
+/* Of PLAN_DESCRIPTORS: none is inherited that was not meant to be. */
+enum { PLAN_CLOSES_AT_EXEC = 1 };
 
 /* What is known only when a job begins, by the names that a profile has for it: the job's own directory for temporary files,
  * where there is one, and a name that no other job's profile has. */

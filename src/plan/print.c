@@ -101,6 +101,8 @@ static const char *mechanism_of(const struct step *step)
 
         if (step->op == PLAN_SWEEP && step->value == PLAN_SWEEPS_MARKED)
                 return "sweep of all that have the profile";
+        if (step->op == PLAN_DESCRIPTORS && step->value == PLAN_CLOSES_AT_EXEC)
+                return "closed by exec";
         if (step->op == PLAN_LIMIT)
                 mechanism = limit_texts[step->value].rlimit;
         else if (step->op == PLAN_CGROUP)
@@ -235,7 +237,7 @@ static void add_profile(struct text *text, const char *profile)
                 char shown[TEXT_SHOWN_SIZE];
                 size_t taken = text_show(profile, left, shown);
 
-                if (is_new)
+                if (is_new && *profile != '\n')
                         text_add(text, "  ");
                 text_add(text, *profile == '\n' ? "\n" : shown);
                 profile += taken - 1;

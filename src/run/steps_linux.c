@@ -337,11 +337,17 @@ static void bind_again(struct opener *opener, const struct step *step)
         child->is_kept = true;
 }
 
+static void hide(struct opener *opener, const struct step *step)
+{
+        struct init_step *child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
+
+        child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
+        child->is_kept = true;
+}
+
 /* One step of the plan after the world became read-only. */
 static void translate(struct opener *opener, const struct step *step)
 {
-        struct init_step *child;
-
         switch (step->op) {
         case PLAN_SWEEP:
         case PLAN_OWN_TMP:
@@ -401,9 +407,7 @@ static void translate(struct opener *opener, const struct step *step)
                 bind_again(opener, step);
                 return;
         case PLAN_HIDE:
-                child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
-                child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
-                child->is_kept = true;
+                hide(opener, step);
                 return;
         case PLAN_HOSTS:
                 cover_hosts(opener);

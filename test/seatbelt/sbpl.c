@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <regex.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct node {
 
 struct sbpl {
         struct node *forms; /* a list */
+        uint64_t *named;    /* owned: for each of them, the operations that it names, a bit for each */
         const struct sbpl_parameter *parameters;
         bool allows_default;
 };
@@ -156,7 +158,7 @@ static struct node *read_node(struct reader *reader)
 
 /* ---- meaning --------------------------------------------------------------------------------------------- */
 
-/* Each operation or group, and the group that has it; groups without one are of "default". */
+/* Each operation or group, and the group that has it. */
 static const char *const operations[][2] = {
         { "file*", NULL },
         { "file-read*", "file*" },
@@ -228,12 +230,29 @@ static const struct shape {
         { "local", OF_ENDPOINT },      { "remote", OF_ENDPOINT },
 };
 
-static const char *group_of(const char *operation)
+_Static_assert(COUNT(operations) <= 64, "a bit for each");
+
+static size_t find_operation(const char *name)
 {
-        for (size_t i = 0; i < COUNT(operations); i++)
-                if (!strcmp(operations[i][0], operation))
-                        return operations[i][1] ? operations[i][1] : "default";
-        return NULL;
+        size_t i = 0;
+
+        while (i < COUNT(operations) && strcmp(operations[i][0], name) != 0)
+                i++;
+        return i;
+}
+
+/* 0 for what is none. */
+static uint64_t bit_of(const char *name)
+{
+        size_t i = find_operation(name);
+
+        return i < COUNT(operations) ? (uint64_t)1 << i : 0;
+}
+
+/* NULL when no group has it. */
+static const char *group_of(const char *name)
+{
+        return operations[find_operation(name)][1];
 }
 
 static bool is_symbol(const struct node *node, const char *text)
@@ -310,7 +329,7 @@ static bool is_rule(const struct sbpl *sbpl, const struct node *form)
         if (form->count == 2 && is_symbol(form->items[1], "default"))
                 return true;
         for (; i < form->count && form->items[i]->kind == NODE_SYMBOL; i++)
-                if (!group_of(form->items[i]->text))
+                if (!bit_of(form->items[i]->text))
                         return false;
         if (i == 1)
                 return false;
@@ -341,6 +360,11 @@ static bool check_forms(struct sbpl *sbpl, struct reader *reader)
                 }
         }
         sbpl->allows_default = is_form(forms->items[1], "allow");
+        sbpl->named = checked(calloc(forms->count, sizeof(*sbpl->named)));
+        for (size_t i = 2; i < forms->count; i++)
+                for (size_t j = 1; j < forms->items[i]->count; j++)
+                        if (forms->items[i]->items[j]->kind == NODE_SYMBOL)
+                                sbpl->named[i] |= bit_of(forms->items[i]->items[j]->text);
         return true;
 }
 
@@ -362,6 +386,7 @@ void sbpl_free(struct sbpl *sbpl)
         if (!sbpl)
                 return;
         free_node(sbpl->forms);
+        free(sbpl->named);
         free(sbpl);
 }
 
@@ -454,36 +479,18 @@ static bool applies(const struct sbpl *sbpl, const struct node *rule, const stru
         return !has_filter;
 }
 
-static bool names(const struct node *rule, const char *operation)
-{
-        for (size_t i = 1; i < rule->count; i++)
-                if (is_symbol(rule->items[i], operation))
-                        return true;
-        return false;
-}
-
-/* Whether the rule is about the operation, or about a group that has it. */
-static bool names_any(const struct node *rule, const char *operation)
-{
-        for (; operation && strcmp(operation, "default") != 0; operation = group_of(operation))
-                if (names(rule, operation))
-                        return true;
-        return false;
-}
-
 bool sbpl_allows(const struct sbpl *sbpl, enum sbpl_order order, const struct sbpl_question *question)
 {
         const struct node *forms = sbpl->forms;
+        uint64_t asked = 0;
 
-        for (const char *operation = question->operation; strcmp(operation, "default") != 0;
-             operation = group_of(operation)) {
+        for (const char *operation = question->operation; operation; operation = group_of(operation)) {
+                asked = bit_of(operation) | (order == SBPL_LAST ? asked : 0);
+                if (order == SBPL_LAST && group_of(operation))
+                        continue;
                 for (size_t i = forms->count; i-- > 2;)
-                        if ((order == SBPL_LAST ? names_any(forms->items[i], operation)
-                                                : names(forms->items[i], operation)) &&
-                            applies(sbpl, forms->items[i], question))
+                        if (sbpl->named[i] & asked && applies(sbpl, forms->items[i], question))
                                 return is_form(forms->items[i], "allow");
-                if (order == SBPL_LAST)
-                        break;
         }
         return sbpl->allows_default;
 }
