@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 cp "$BUILD/test/seatbelt/seatbelt" "$scratch"
 user=()
-[ "$(id -u)" -ne 0 ] || user=(setpriv --reuid=$uid --regid=$uid --clear-groups)
+[ "$(id -u)" -ne 0 ] || user=(setpriv "--reuid=$uid" "--regid=$uid" --clear-groups)
 number=0
 
 play() { # LOCALE COUNT [MISTAKE]
