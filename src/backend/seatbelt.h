@@ -54,8 +54,6 @@ void seatbelt_add_denied(struct seatbelt *seatbelt);
 
 /* ---- seatbelt_profile.c ---------------------------------------------------------------------------------- */
 
-/* guard: what it does not forbid is allowed, as far as nobody outside would do for the command what it may not. */
-bool seatbelt_is_open(const abatis_policy *policy);
 /* Makes the profile, and misses the clauses of rules that it cannot say. */
 void seatbelt_write(struct seatbelt *seatbelt);
 

@@ -63,11 +63,18 @@ static const char *const data_trees[] = {
         "/usr/share/icu",       "/usr/share/locale",        "/usr/share/zoneinfo",
 };
 
-/* They are looked up on the way to what they stand for. */
-static const char *const root_links[] = { "/tmp", "/var", "/etc" };
+/* Links are looked up on the way to what they stand for, and many programs look at every directory above their files. */
+static const char *const known_links[] = { "/tmp", "/var", "/etc" };
+static const char *const known_directories[] = {
+        "/usr",     "/usr/share",   "/System",         "/System/Volumes",
+        "/private", "/private/var", "/private/var/db", "/private/etc",
+        "/dev"
+};
 
 static const char *const device_paths[] = { "/dev/null",    "/dev/zero", "/dev/random",
                                             "/dev/urandom", "/dev/tty",  "/dev/ptmx" };
+
+static const char *const stream_links[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 
 /* Behind each, something runs commands or signs for whoever asks; wherever they lie. */
 static const char *const control_sockets[] = {
@@ -78,7 +85,8 @@ static const char *const control_sockets[] = {
         "/S[.]gpg-agent",
 };
 
-bool seatbelt_is_open(const abatis_policy *policy)
+/* guard: what it does not forbid is allowed, as far as nobody outside would do for the command what it may not. */
+static bool is_open(const abatis_policy *policy)
 {
         return policy->reads_all && policy->executes_all && policy->reaches_control_sockets &&
                policy->network == NETWORK_ALLOW && !policy->commands.count;
@@ -118,16 +126,23 @@ static void add_processes(struct seatbelt *seatbelt)
         text_add(profile, "(allow mach-lookup (global-name (param \"" PROFILE_JOB "\")))\n");
 }
 
+/* That it is there, and its attributes; not by seatbelt_add_itself(), which would follow links. */
+static void know(struct seatbelt *seatbelt, const char *path)
+{
+        text_add(&seatbelt->profile, "(allow file-read-metadata (literal ");
+        seatbelt_quote(&seatbelt->profile, path);
+        text_add(&seatbelt->profile, "))\n");
+}
+
 static void add_reading(struct seatbelt *seatbelt)
 {
         const abatis_policy *policy = seatbelt->policy;
 
         begin_section(seatbelt, "reading and starting");
-        for (size_t i = 0; i < COUNT(root_links); i++) {
-                text_add(&seatbelt->profile, "(allow file-read-metadata (literal ");
-                seatbelt_quote(&seatbelt->profile, root_links[i]);
-                text_add(&seatbelt->profile, "))\n");
-        }
+        for (size_t i = 0; i < COUNT(known_links); i++)
+                know(seatbelt, known_links[i]);
+        for (size_t i = 0; i < COUNT(known_directories) && !policy->reads_all; i++)
+                know(seatbelt, known_directories[i]);
         if (policy->reads_all)
                 text_add(&seatbelt->profile, "(allow " READS ")\n");
         else
@@ -176,6 +191,8 @@ static void add_devices(struct seatbelt *seatbelt)
         for (size_t i = 0; i < COUNT(device_paths); i++)
                 add_own(seatbelt, "allow " ALL_READS " file-write-data file-ioctl", device_paths[i],
                         seatbelt_add_itself);
+        for (size_t i = 0; i < COUNT(stream_links); i++)
+                know(seatbelt, stream_links[i]);
         text_add(&seatbelt->profile,
                  "(allow " ALL_READS " file-write-data (subpath \"/dev/fd\"))\n"
                  "(allow pseudo-tty)\n"
@@ -332,7 +349,7 @@ void seatbelt_write(struct seatbelt *seatbelt)
 {
         struct text *profile = &seatbelt->profile;
 
-        if (seatbelt_is_open(seatbelt->policy)) {
+        if (is_open(seatbelt->policy)) {
                 text_add(profile, "(version 1)\n(allow default)\n");
                 add_lines(seatbelt, open_refusals, COUNT(open_refusals));
         } else

@@ -222,7 +222,8 @@ static void add_path_hole(struct seatbelt *seatbelt, const struct rule *rule, co
                         "name; rename it, or deny the directory that it is in");
                 return;
         }
-        if (rule->facts.kind == PATH_ABSENT && !is_ascii(real + known_length(seatbelt->policy, real)))
+        if (rule->facts.kind == PATH_ABSENT && !is_ascii(real) &&
+            !is_ascii(real + known_length(seatbelt->policy, real)))
                 miss_hole(
                         seatbelt, rule,
                         "it does not exist, and its name could be made in another way to write the same letters, "
