@@ -6,14 +6,15 @@
 #include "base/error.h"
 
 /* The strongest first. */
-static const struct backend *const backends[] = { &backend_native, &backend_bwrap, &backend_none };
+static const struct backend *const backends[] = { &backend_native, &backend_bwrap, &backend_seatbelt,
+                                                  &backend_none };
 
 #define COUNT (sizeof(backends) / sizeof(*backends))
 
-/* Kinds that are compiled for other systems only, so that a policy that names one is told where it is. */
-static const char *const elsewhere[BACKEND_COUNT] = {
-        [BACKEND_SEATBELT] = "it is for macOS, and this version does not run there yet",
-        [BACKEND_APPCONTAINER] = "it is for Windows, and this version does not run there yet",
+static const char *const elsewhere[] = {
+        [SYSTEM_LINUX] = "it is for Linux",
+        [SYSTEM_MACOS] = "it is for macOS, and this version does not run there yet",
+        [SYSTEM_WINDOWS] = "it is for Windows, and this version does not run there yet",
 };
 
 static const struct backend *find(enum backend_kind kind)
@@ -36,7 +37,7 @@ static const struct backend *find_for(enum host_system system)
 static const char *find_reason(const struct backend *backend, const abatis_host *host)
 {
         if (backend->kind != BACKEND_NONE && backend->system != host->system)
-                return "it is for another system";
+                return elsewhere[backend->system];
         return backend->find_reason ? backend->find_reason(host) : NULL;
 }
 
@@ -53,10 +54,9 @@ size_t backend_examine(const abatis_host *host, struct host_backend out[BACKEND_
                                                                                 : NULL,
                                                .reason = find_reason(backend, host) };
         }
-        for (enum backend_kind kind = BACKEND_AUTO; kind < BACKEND_COUNT; kind++)
-                if (elsewhere[kind])
-                        out[count++] = (struct host_backend){ .name = backend_names[kind],
-                                                              .reason = elsewhere[kind] };
+        /* Of which there is no more yet than the name. */
+        out[count++] = (struct host_backend){ .name = backend_names[BACKEND_APPCONTAINER],
+                                              .reason = elsewhere[SYSTEM_WINDOWS] };
         return count;
 }
 
@@ -82,7 +82,7 @@ static int compile_named(abatis_policy *policy, const abatis_host *host, bool is
                          struct plan **out, abatis_error *err)
 {
         const struct backend *backend = find(policy->backend);
-        const char *reason = backend ? find_reason(backend, host) : elsewhere[policy->backend];
+        const char *reason = backend ? find_reason(backend, host) : elsewhere[SYSTEM_WINDOWS];
 
         if (reason)
                 return error_set(err, ABATIS_E_BACKEND, "the backend %s is not available: %s",

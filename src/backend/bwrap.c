@@ -58,8 +58,10 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
         case PLAN_PORTER:
                 return "bubblewrap starts one command; fix: the native backend, or session: private";
         case PLAN_OWN_TMP:
-                return "it is for where there are no mounts";
         case PLAN_SWEEP:
+                return "it is for where there are no mounts";
+        case PLAN_PROFILE:
+                return "it is for macOS";
         case PLAN_NAMESPACES:
         case PLAN_MAP_IDS:
         case PLAN_STAGE:
@@ -90,6 +92,13 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
         return NULL;
 }
 
+/* Who accepts less must not get what looks like more: a step that cannot be carried out is none. But the world and what is shown in it are,
+ * only not as closed. */
+static bool is_partial(const struct step *step)
+{
+        return step->op == PLAN_READ_ONLY_WORLD || step->op == PLAN_SHOW;
+}
+
 static void miss_gaps(struct plan *plan, const struct host_bwrap *bwrap)
 {
         for (size_t i = 0; i < plan->cover_count; i++) {
@@ -99,6 +108,9 @@ static void miss_gaps(struct plan *plan, const struct host_bwrap *bwrap)
                 if (gap && !clause->reason)
                         plan_miss(plan, clause->kind, clause->index, "%s", gap);
         }
+        for (size_t i = plan->step_count; i-- > 0;)
+                if (find_gap(&plan->steps[i], bwrap) && !is_partial(&plan->steps[i]))
+                        plan_drop_step(plan, i);
 }
 
 static void compile_bwrap(const abatis_policy *policy, const abatis_host *host, struct plan *plan)
@@ -111,9 +123,6 @@ static void compile_bwrap(const abatis_policy *policy, const abatis_host *host, 
         snprintf(as_if.broker_reason, sizeof(as_if.broker_reason),
                  "nobody inside bubblewrap can be asked; fix: the native backend");
         native_compile(policy, &as_if, true, plan);
-        /* Not who is in a PID namespace, but who has made it outside, ends with the job. */
-        if (!plan->has_failed)
-                plan_cover(plan, plan_step(plan, PLAN_SWEEP, NULL, 0), CLAUSE_LIFETIME, PLAN_NO_INDEX);
         /* Its second trial: the filter alone would hold these, but whoever asks for bubblewrap asks for its network. */
         if (!host->bwrap.has_network &&
             (policy->network == NETWORK_DENY || policy->network == NETWORK_UNIX_ONLY))

@@ -13,6 +13,8 @@ enum host_namespaces {
         NAMESPACES_ROOT, /* CAP_SYS_ADMIN makes mount and PID namespaces directly */
 };
 
+enum host_system { SYSTEM_LINUX, SYSTEM_MACOS, SYSTEM_WINDOWS };
+
 /* One line of the doctor's report. */
 struct host_finding {
         const char *name; /* static */
@@ -31,8 +33,6 @@ struct host_cgroup {
         bool must_enable_pids;
         char reason[256]; /* why there is none, or not all, and the fix */
 };
-
-enum host_system { SYSTEM_LINUX, SYSTEM_MACOS, SYSTEM_WINDOWS };
 
 /* A bubblewrap that was tried for real, with the arguments that commands get. Looked for where somebody asks for it, where nothing
  * else holds a policy, or by the full probe. */

@@ -167,6 +167,25 @@ void plan_target(struct plan *plan, size_t step, const char *target)
                 plan->steps[step].target = copy(plan, target);
 }
 
+void plan_drop_step(struct plan *plan, size_t step)
+{
+        size_t kept = 0;
+
+        free(plan->steps[step].path);
+        free(plan->steps[step].target);
+        plan->step_count--;
+        memmove(&plan->steps[step], &plan->steps[step + 1], (plan->step_count - step) * sizeof(*plan->steps));
+        for (size_t i = 0; i < plan->cover_count; i++) {
+                struct cover cover = plan->covers[i];
+
+                if (cover.step == step)
+                        continue;
+                cover.step -= cover.step > step;
+                plan->covers[kept++] = cover;
+        }
+        plan->cover_count = kept;
+}
+
 /* They are in the order of the policy's rules, of which there may be many. */
 static struct clause *find_clause_of_rule(const struct plan *plan, enum clause_kind kind, size_t index)
 {

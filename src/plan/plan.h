@@ -88,6 +88,7 @@ enum plan_op {
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
         PLAN_BROKER, /* what neither a mount nor Landlock can judge is done by the supervisor; value is enum broker_asks */
+        PLAN_PROFILE, /* on macOS: target is the text that the kernel's Seatbelt is given, with the parameters below */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
@@ -95,6 +96,16 @@ enum plan_op {
         PLAN_DEADLINE,
         PLAN_OUTPUT,
 };
+
+/* Of PLAN_SWEEP: where nobody adopts orphans, the job's processes are known by the profile that all of them have. */
+enum { PLAN_SWEEPS_MARKED = 1 };
+/* Of PLAN_DESCRIPTORS: none is inherited that was not meant to be. */
+enum { PLAN_CLOSES_AT_EXEC = 1 };
+
+/* What is known only when a job begins, by the names that a profile has for it: the job's own directory for temporary files,
+ * where there is one, and a name that no other job's profile has. */
+#define PROFILE_TMP "TMP"
+#define PROFILE_JOB "JOB"
 
 /* Of PLAN_NETWORK. */
 enum plan_network {
@@ -155,6 +166,8 @@ void plan_free(struct plan *plan);
 /* Each returns the new step's index. Strings are copied. */
 size_t plan_step(struct plan *plan, enum plan_op op, const char *path, uint64_t value);
 void plan_target(struct plan *plan, size_t step, const char *target);
+/* Takes one out again, and with it what it covers; those behind it move up. */
+void plan_drop_step(struct plan *plan, size_t step);
 void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index);
 void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind);
 void plan_leave_visible(struct plan *plan, const char *what);

@@ -60,6 +60,8 @@ static const struct op_text {
         [PLAN_SECCOMP] = { "seccomp", "seccomp filter", "system calls and socket families that are refused" },
         [PLAN_BROKER] = { "broker", "broker",
                           "what mounts and Landlock cannot judge is done by the supervisor, or refused" },
+        [PLAN_PROFILE] = { "profile", "Seatbelt profile",
+                           "what the profile does not allow, the kernel refuses" },
         [PLAN_ARGUMENTS] = { "arguments", "supervisor", "an argument that names a denied path is refused" },
         [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
         [PLAN_ENVIRONMENT] = { "environment", "environment filter",
@@ -121,6 +123,10 @@ static const char *mechanism_of(const struct plan *plan, const struct step *step
 {
         const char *mechanism = plan->backend == BACKEND_BWRAP ? bwrap_texts[step->op] : NULL;
 
+        if (step->op == PLAN_SWEEP && step->value == PLAN_SWEEPS_MARKED)
+                return "sweep of all that have the profile";
+        if (step->op == PLAN_DESCRIPTORS && step->value == PLAN_CLOSES_AT_EXEC)
+                return "closed by exec";
         if (step->op == PLAN_LIMIT)
                 mechanism = limit_texts[step->value].rlimit;
         else if (step->op == PLAN_CGROUP)
@@ -134,6 +140,8 @@ static const char *meaning_of(const struct step *step)
 {
         if (step->op == PLAN_BROKER && step->value == BROKER_DOORS)
                 return "a connection waits until the relay listens where it goes";
+        if (step->op == PLAN_SWEEP && step->value == PLAN_SWEEPS_MARKED)
+                return "whoever has this job's profile is ended, whose child it may be";
         if (step->op != PLAN_NETWORK || !(step->value & PLAN_CHECKS_NAMES))
                 return op_texts[step->op].meaning;
         return step->value & PLAN_HAS_DATAGRAMS
@@ -167,11 +175,20 @@ static json_t *clause_to_json(const struct plan *plan, size_t index)
                          plan_is_held(plan, index), "by", by, "reason", json_from_string(clause->reason));
 }
 
+static const char *find_profile(const struct plan *plan)
+{
+        for (size_t i = 0; i < plan->step_count; i++)
+                if (plan->steps[i].op == PLAN_PROFILE)
+                        return plan->steps[i].target;
+        return NULL;
+}
+
 static int print_plan_json(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                            char **out, abatis_error *err)
 {
         json_t *clauses = json_array(), *steps = json_array(), *grants = json_array(),
-               *visible = json_array();
+               *visible = json_array(), *whole;
+        const char *profile = find_profile(plan);
 
         for (size_t i = 0; i < plan->clause_count; i++)
                 json_array_append_new(clauses, clause_to_json(plan, i));
@@ -194,14 +211,14 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
         }
         for (size_t i = 0; i < plan->visible.count; i++)
                 json_array_append_new(visible, json_string(plan->visible.items[i]));
-        return json_to_text(json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "preset",
-                                      json_from_string(policy->preset), "workspace",
-                                      json_from_string(policy->workspace), "backend",
-                                      backend_names[plan->backend], "kernel", host->kernel, "landlock_abi",
-                                      host->landlock_abi, "clauses", clauses, "steps", steps, "landlock",
-                                      grants, "visible", visible, "commands",
-                                      plan_commands_to_json(plan, policy)),
-                            JSON_INDENT(2), out, err);
+        whole = json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "preset",
+                          json_from_string(policy->preset), "workspace", json_from_string(policy->workspace),
+                          "backend", backend_names[plan->backend], "kernel", host->kernel, "landlock_abi",
+                          host->landlock_abi, "clauses", clauses, "steps", steps, "landlock", grants,
+                          "visible", visible, "commands", plan_commands_to_json(plan, policy));
+        if (whole && profile)
+                json_object_set_new(whole, "profile", json_from_string(profile));
+        return json_to_text(whole, JSON_INDENT(2), out, err);
 }
 
 static void add_held_by(struct text *text, const struct plan *plan, size_t clause)
@@ -225,16 +242,64 @@ static void add_held_by(struct text *text, const struct plan *plan, size_t claus
                 text_add(text, "NOT ENFORCED");
 }
 
+static void add_system(struct text *text, const abatis_host *host)
+{
+        static const char *const names[] = { "Linux", "macOS", "Windows" };
+
+        text_addf(text, "%s %s", names[host->system], host->kernel);
+        if (host->system == SYSTEM_LINUX)
+                text_addf(text, ", Landlock ABI %d", host->landlock_abi);
+}
+
+/* As it is, but for characters of names that would be seen as something else. */
+static void add_profile(struct text *text, const char *profile)
+{
+        size_t left = strlen(profile);
+
+        text_add(text, "\nprofile\n");
+        for (bool is_new = true; left; is_new = *profile == '\n', profile++, left--) {
+                char shown[TEXT_SHOWN_SIZE];
+                size_t taken = text_show(profile, left, shown);
+
+                if (is_new && *profile != '\n')
+                        text_add(text, "  ");
+                text_add(text, *profile == '\n' ? "\n" : shown);
+                profile += taken - 1;
+                left -= taken - 1;
+        }
+}
+
+static void add_grants(struct text *text, const struct plan *plan)
+{
+        text_add(text, "\nlandlock grants\n");
+        for (size_t i = 0; i < plan->grant_count; i++) {
+                const struct grant *grant = &plan->grants[i];
+
+                text_addf(text, "  %s%s%s%s %s", grant->rights & GRANT_READ ? "r" : "-",
+                          grant->rights & GRANT_WRITE ? "w" : "-", grant->rights & GRANT_EXECUTE ? "x" : "-",
+                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_inside ? "(private) " : "");
+                text_add_line(text, grant->path);
+                text_add(text, "\n");
+        }
+        for (size_t i = 0; i < plan->avoided.count; i++) {
+                text_add(text, "  ---- ");
+                text_add_line(text, plan->avoided.items[i]);
+                text_add(text, ", whatever appears there\n");
+        }
+}
+
 static int print_plan_text(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                            char **out, abatis_error *err)
 {
         OWN_TEXT struct text text = { 0 };
+        const char *profile = find_profile(plan);
 
         /* No name makes a line that looks like one of ours. */
         text_addf(&text, "preset %s, workspace ", policy->preset ? policy->preset : "none");
         text_add_line(&text, policy->workspace);
-        text_addf(&text, "\nbackend %s on Linux %s, Landlock ABI %d\n\nclauses\n",
-                  backend_names[plan->backend], host->kernel, host->landlock_abi);
+        text_addf(&text, "\nbackend %s on ", backend_names[plan->backend]);
+        add_system(&text, host);
+        text_add(&text, "\n\nclauses\n");
         for (size_t i = 0; i < plan->clause_count; i++) {
                 size_t column = text.length + 40;
 
@@ -254,21 +319,10 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 text_add_line(&text, path ? path : "");
                 text_addf(&text, "%s%s\n", path ? ": " : "", meaning_of(&plan->steps[i]));
         }
-        text_add(&text, "\nlandlock grants\n");
-        for (size_t i = 0; i < plan->grant_count; i++) {
-                const struct grant *grant = &plan->grants[i];
-
-                text_addf(&text, "  %s%s%s%s %s", grant->rights & GRANT_READ ? "r" : "-",
-                          grant->rights & GRANT_WRITE ? "w" : "-", grant->rights & GRANT_EXECUTE ? "x" : "-",
-                          grant->rights & GRANT_DEVICE ? "d" : "-", grant->is_inside ? "(private) " : "");
-                text_add_line(&text, grant->path);
-                text_add(&text, "\n");
-        }
-        for (size_t i = 0; i < plan->avoided.count; i++) {
-                text_add(&text, "  ---- ");
-                text_add_line(&text, plan->avoided.items[i]);
-                text_add(&text, ", whatever appears there\n");
-        }
+        if (profile)
+                add_profile(&text, profile);
+        else
+                add_grants(&text, plan);
         if (plan->visible.count)
                 text_add(&text, "\nstays visible\n");
         for (size_t i = 0; i < plan->visible.count; i++)

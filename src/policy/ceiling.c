@@ -199,14 +199,15 @@ static int cut_loopback(abatis_policy *policy, const abatis_policy *ceiling, aba
         return 0;
 }
 
-/* Whatever an administrator promises, somebody has to hold. Who that is may be said here. */
+/* Whatever an administrator promises, the strongest has to hold: with another, more could be left out by who accepts less. Which one that
+ * is may be said here. */
 static int cut_backend(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
 {
         const struct note *note = policy_find_note(policy, KEY_BACKEND, NULL);
         const enum backend_kind wanted = ceiling->backend;
 
         if (policy->backend == wanted || wanted == BACKEND_NONE ||
-            (wanted == BACKEND_AUTO && policy->backend != BACKEND_NONE))
+            (wanted == BACKEND_AUTO && policy->backend == BACKEND_NATIVE))
                 return 0;
         if (policy->backend != BACKEND_AUTO && note && note->is_asked)
                 return refuse(keys[KEY_BACKEND].name, note->value, note->origin, err);

@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/program.h"
 #include "run/images.h"
 #include "run/memory_linux.h"
 #include "run/probe_linux.h"
@@ -75,9 +74,15 @@ static void hide_file(struct writer *writer, const char *path)
         add(writer, path);
 }
 
+/* What is not in view is made in a place of the sandbox's own. */
+static bool is_file(const struct step *step)
+{
+        return step->value != PATH_DIRECTORY && step->value != PATH_ABSENT;
+}
+
 static void hide(struct writer *writer, const struct step *step)
 {
-        if (step->value != PATH_DIRECTORY) {
+        if (is_file(step)) {
                 hide_file(writer, step->path);
                 return;
         }
@@ -168,7 +173,7 @@ size_t bwrap_count_empties(const struct plan *plan)
         size_t count = 0;
 
         for (size_t i = 0; i < plan->step_count; i++)
-                count += plan->steps[i].op == PLAN_HIDE && plan->steps[i].value != PATH_DIRECTORY;
+                count += plan->steps[i].op == PLAN_HIDE && is_file(&plan->steps[i]);
         return count;
 }
 
@@ -187,69 +192,71 @@ int bwrap_check(const struct host_bwrap *bwrap, abatis_error *err)
         return 0;
 }
 
-static bool is_trusted(const struct stat *status)
+static bool is_root_s(const struct stat *status)
 {
         const bool is_sticky = S_ISDIR(status->st_mode) && status->st_mode & S_ISVTX;
 
-        return (!status->st_uid || status->st_uid == geteuid()) &&
-               (!(status->st_mode & (S_IWGRP | S_IWOTH)) || is_sticky);
+        return !status->st_uid && (!(status->st_mode & (S_IWGRP | S_IWOTH)) || is_sticky);
 }
 
-/* What others could have changed is not run, since it would be what holds the sandbox. */
+static bool refuse(struct host_bwrap *bwrap, const char *path, const char *why)
+{
+        snprintf(bwrap->reason, sizeof(bwrap->reason), "%.120s %.120s", path, why);
+        return false;
+}
+
+/* It runs outside of any sandbox, and is what holds one. The user's own files are what commands inside may have made: only what root
+ * alone can change is run, the directories on the way to it included. */
 static bool judge(struct host_bwrap *bwrap)
 {
         char path[sizeof(bwrap->path)];
         struct stat status;
 
-        if (stat(bwrap->path, &status) < 0 || !S_ISREG(status.st_mode)) {
-                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.200s is no file", bwrap->path);
-                return false;
-        }
+        if (lstat(bwrap->path, &status) < 0 || !S_ISREG(status.st_mode))
+                return refuse(bwrap, bwrap->path, "is no file");
         bwrap->device = status.st_dev;
         bwrap->inode = status.st_ino;
         bwrap->changed_s = status.st_ctim.tv_sec;
         bwrap->changed_ns = status.st_ctim.tv_nsec;
         bwrap->is_setuid = status.st_mode & S_ISUID;
-        if (bwrap->is_setuid && status.st_uid) {
-                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.160s runs as another user, who is not root",
-                         bwrap->path);
-                return false;
-        }
         snprintf(path, sizeof(path), "%s", bwrap->path);
         for (;;) {
                 char *slash = strrchr(path, '/');
 
-                if (!is_trusted(&status)) {
-                        snprintf(
-                                bwrap->reason, sizeof(bwrap->reason),
-                                "others can change %.160s; fix: its owner root, and no write permission for others",
+                if (!is_root_s(&status))
+                        return refuse(
+                                bwrap,
+                                "others than root can change %.120s; fix: root's, and no write permission for others",
                                 path);
-                        return false;
-                }
                 if (!slash || !path[1])
                         return true;
                 slash[slash == path] = '\0';
                 if (stat(path, &status) < 0)
-                        return false;
+                        return refuse(bwrap, path, "cannot be looked at");
         }
 }
 
+/* The first in PATH that root alone can change; one that somebody has planted before it is passed over. */
 static bool find(struct host_bwrap *bwrap)
 {
-        OWN_FREE char *path = NULL, *real = NULL;
+        const char *at = getenv("PATH");
 
-        if (program_find("bwrap", (const char *const *)environ, &path, NULL) < 0) {
-                snprintf(bwrap->reason, sizeof(bwrap->reason),
-                         "bwrap is not in PATH; fix: install bubblewrap");
-                return false;
+        refuse(bwrap, "bwrap", "is not in PATH; fix: install bubblewrap");
+        while (at && *at) {
+                size_t length = strcspn(at, ":");
+                OWN_FREE char *directory = strndup(at, length), *path = NULL, *real = NULL;
+
+                path = directory && *at == '/' ? text_join(directory, "/bwrap", "") : NULL;
+                real = path ? realpath(path, NULL) : NULL;
+                if (real && !access(real, X_OK) && strlen(real) < sizeof(bwrap->path)) {
+                        memcpy(bwrap->path, real, strlen(real) + 1);
+                        if (judge(bwrap))
+                                return true;
+                }
+                at += length + (at[length] == ':');
         }
-        real = realpath(path, NULL);
-        if (!real || strlen(real) >= sizeof(bwrap->path)) {
-                snprintf(bwrap->reason, sizeof(bwrap->reason), "%.200s cannot be resolved", path);
-                return false;
-        }
-        memcpy(bwrap->path, real, strlen(real) + 1);
-        return judge(bwrap);
+        *bwrap->path = '\0';
+        return false;
 }
 
 /* ---- trials --------------------------------------------------------------------------------------------- */

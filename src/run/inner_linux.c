@@ -81,15 +81,21 @@ static long look(const struct inner_cover *cover)
 
         if (fd < 0)
                 return fd;
-        r = RAW(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_MODE, &status);
+        r = RAW(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_MODE | STATX_INO, &status);
         RAW(SYS_close, fd);
         if (r < 0)
                 return r;
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (!(status.stx_attributes & STATX_ATTR_MOUNT_ROOT))
                 return -ESTALE;
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
-        return cover->is_mask && status.stx_mode & 0777 ? -ESTALE : 0;
+        if (cover->is_mask)
+                /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
+                return status.stx_mode & 0777 ? -ESTALE : 0;
+        /* Bubblewrap follows links to what it mounts, and whoever is inside another sandbox may have made one meanwhile. */
+        return status.stx_ino == cover->inode && status.stx_dev_major == cover->major &&
+                               status.stx_dev_minor == cover->minor
+                       ? 0
+                       : -ESTALE;
 }
 
 /* A path that is gone has nothing to cover, and may be back at any time. */
@@ -125,14 +131,14 @@ static void reap(void)
                 report();
 }
 
-/* To our process group, which is the command's; we do not hear it, and bubblewrap ignores it. */
 static void pass_signal(struct pollfd *control)
 {
         unsigned char number = 0;
 
-        if (RAW(SYS_read, control->fd, &number, 1) == 1)
-                RAW(SYS_kill, 0, number);
-        else
+        if (RAW(SYS_read, control->fd, &number, 1) == 1) {
+                if (RAW(SYS_kill, -inner.job.command, number) == -ESRCH)
+                        RAW(SYS_kill, inner.job.command, number);
+        } else
                 control->fd = -1; /* whoever could write is gone, and ends us */
 }
 

@@ -340,11 +340,17 @@ static void bind_again(struct opener *opener, const struct step *step)
         child->is_kept = true;
 }
 
+static void hide(struct opener *opener, const struct step *step)
+{
+        struct init_step *child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
+
+        child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
+        child->is_kept = true;
+}
+
 /* One step of the plan after the world became read-only. */
 static void translate(struct opener *opener, const struct step *step)
 {
-        struct init_step *child;
-
         switch (step->op) {
         case PLAN_SWEEP:
         case PLAN_OWN_TMP:
@@ -370,6 +376,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
         case PLAN_BROKER:
+        case PLAN_PROFILE:
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
                 place_root(opener);
@@ -403,9 +410,7 @@ static void translate(struct opener *opener, const struct step *step)
                 bind_again(opener, step);
                 return;
         case PLAN_HIDE:
-                child = opener_init(opener, INIT_COVER, in_root(opener, step->path));
-                child->target = step->value == PATH_DIRECTORY || step->value == PATH_ABSENT ? "d" : "f";
-                child->is_kept = true;
+                hide(opener, step);
                 return;
         case PLAN_HOSTS:
                 cover_hosts(opener);
@@ -496,6 +501,8 @@ static int make_inside(struct opener *opener, abatis_error *err)
 {
         const bool has_landlock = plan_has(opener->plan, PLAN_LANDLOCK);
 
+        opener->plan_op = PLAN_SESSION;
+        opener_command(opener, COMMAND_SESSION);
         opener->plan_op = PLAN_PRIVILEGES;
         opener_command(opener, COMMAND_PRIVILEGES);
         opener->plan_op = PLAN_LANDLOCK;

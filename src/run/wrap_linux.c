@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,10 +88,16 @@ static int compare_numbers(const void *left, const void *right)
 
 int wrap_open(struct job *job, abatis_error *err)
 {
-        struct wrap *wrap = calloc(1, sizeof(*wrap));
+        struct wrap *wrap;
         size_t count = 0;
         int r;
 
+        /* With its terminal the command is in bubblewrap's session, and could stop that. */
+        if (job->options.terminal && job->context.resources->host->landlock_abi < LANDLOCK_WITH_SCOPES)
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "a terminal inside bubblewrap needs Landlock's ABI 6; fix: the native backend");
+        wrap = calloc(1, sizeof(*wrap));
         if (!wrap)
                 return error_memory(err);
         wrap->image = wrap->settings = wrap->filter = wrap->report[0] = wrap->report[1] = wrap->control[0] =
@@ -157,19 +165,50 @@ static void add_rules(struct text *out, struct text *texts, const struct resourc
         }
 }
 
-static void add_covers(struct text *out, struct text *texts, const struct plan *plan,
-                       struct inner_settings *settings)
+static bool is_mounted(enum plan_op op)
+{
+        return op == PLAN_HIDE || op == PLAN_PROTECT || op == PLAN_PIN || op == PLAN_WRITABLE ||
+               op == PLAN_SHOW;
+}
+
+/* What is there now, no link followed. */
+static int identify(const struct step *step, struct inner_cover *cover, abatis_error *err)
+{
+        long fd = child_walk(step->path);
+        struct stat status;
+        int r = fd < 0 ? (int)fd : 0;
+
+        if (!r && fstat((int)fd, &status) < 0)
+                r = -errno;
+        if (fd >= 0)
+                close((int)fd);
+        if (r < 0)
+                return error_os(err, -r, "'%s' is not what it was when the plan was made", step->path);
+        cover->inode = status.st_ino;
+        cover->major = major(status.st_dev);
+        cover->minor = minor(status.st_dev);
+        return 0;
+}
+
+static int add_covers(struct text *out, struct text *texts, const struct plan *plan,
+                      struct inner_settings *settings, abatis_error *err)
 {
         for (size_t i = 0; i < plan->step_count; i++) {
                 const struct step *step = &plan->steps[i];
                 struct inner_cover cover = { .is_mask = step->op == PLAN_HIDE };
+                /* One that is not in view is made where it is hidden. */
+                const bool is_made = cover.is_mask && step->value == PATH_ABSENT;
+                int r = is_mounted(step->op) && !is_made ? identify(step, &cover, err) : 0;
 
-                if (step->op != PLAN_HIDE && step->op != PLAN_PROTECT && step->op != PLAN_PIN)
+                if (r < 0)
+                        return r;
+                if (!is_mounted(step->op))
                         continue;
                 cover.path = request_add(texts, step->path);
                 text_add_bytes(out, &cover, sizeof(cover));
                 settings->cover_count++;
         }
+        return 0;
 }
 
 static int write_settings(struct job *job, abatis_error *err)
@@ -180,19 +219,23 @@ static int write_settings(struct job *job, abatis_error *err)
                                            .ruleset_size = resources->child.ruleset_size,
                                            .rule_count = (uint32_t)resources->child.rule_count };
         OWN_TEXT struct text lists = { 0 };
+        /* A session of its own comes first, and would have no terminal. */
+        const size_t first = job->options.terminal;
         int r = request_write(&job->child, (const char *const *)job->stdio.paths, &settings.request,
                               &wrap->texts, err);
 
         if (r < 0)
                 return r;
         settings.steps = (uint32_t)sizeof(settings);
-        settings.step_count = (uint32_t)resources->inside.command_count;
-        text_add_bytes(&lists, resources->inside.command,
-                       resources->inside.command_count * sizeof(*resources->inside.command));
+        settings.step_count = (uint32_t)(resources->inside.command_count - first);
+        text_add_bytes(&lists, &resources->inside.command[first],
+                       settings.step_count * sizeof(*resources->inside.command));
         settings.rules = (uint32_t)(sizeof(settings) + lists.length);
         add_rules(&lists, &wrap->texts, resources);
         settings.covers = (uint32_t)(sizeof(settings) + lists.length);
-        add_covers(&lists, &wrap->texts, job->context.plan, &settings);
+        r = add_covers(&lists, &wrap->texts, job->context.plan, &settings, err);
+        if (r < 0)
+                return r;
         settings.texts = (uint32_t)(sizeof(settings) + lists.length);
         settings.size = settings.texts + wrap->texts.length;
         if (lists.has_failed || wrap->texts.has_failed)
@@ -227,8 +270,7 @@ int wrap_fill(struct job *job, abatis_error *err)
         const struct bwrap_order order = { .bwrap = &job->context.resources->host->bwrap,
                                            .steps = job->context.plan->steps,
                                            .step_count = job->context.plan->step_count,
-                                           .has_own_network = policy->network == NETWORK_DENY ||
-                                                              policy->network == NETWORK_UNIX_ONLY,
+                                           .has_own_network = policy->network != NETWORK_ALLOW,
                                            .filter = wrap->filter,
                                            .empties = wrap->empties,
                                            .program = wrap->image_path,
@@ -262,9 +304,15 @@ void wrap_conclude(struct job *job)
         struct child_job *child = &job->child;
         struct inner_report report;
 
-        if (wrap->has_report || fcntl(wrap->report[0], F_SETFL, O_NONBLOCK) < 0 ||
-            read(wrap->report[0], &report, sizeof(report)) != sizeof(report))
+        if (wrap->has_report)
                 return;
+        if (fcntl(wrap->report[0], F_SETFL, O_NONBLOCK) < 0 ||
+            read(wrap->report[0], &report, sizeof(report)) != sizeof(report)) {
+                /* Who was inside was killed: bubblewrap says so by its exit code. */
+                if (child->has_status && WIFEXITED(child->status) && WEXITSTATUS(child->status) > 128)
+                        child->status = WEXITSTATUS(child->status) - 128;
+                return;
+        }
         wrap->has_report = true;
         child->has_status = report.has_status;
         child->status = report.status;

@@ -1,8 +1,9 @@
 /* embed.c: a program that opens a sandbox of bubblewrap's and then finds another one.
  *
- *   embed path DIRECTORY IMPOSTOR       PATH leads to the impostor by then
- *   embed replace DIRECTORY IMPOSTOR    the impostor stands in its place by then */
+ *   embed path DIRECTORY            PATH leads there by then
+ *   embed replace OPENED REPLACED   makes a file and waits for another: then another program stands in its place */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,18 @@ static int fail(const abatis_error *err)
         return err->code == ABATIS_E_BACKEND ? 0 : 1;
 }
 
-static int redirect(const char *way, const char *directory, const char *impostor)
+static int redirect(char **argv)
 {
-        char path[4096];
+        int fd;
 
-        snprintf(path, sizeof(path), "%s/bwrap", directory);
-        if (!strcmp(way, "replace"))
-                return unlink(path) || symlink(impostor, path);
-        snprintf(path, sizeof(path), "%s/..", impostor);
-        return setenv("PATH", path, 1);
+        if (!strcmp(argv[1], "path"))
+                return setenv("PATH", argv[2], 1);
+        fd = open(argv[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0 || close(fd))
+                return -1;
+        while (access(argv[3], F_OK))
+                usleep(10000);
+        return 0;
 }
 
 int main(int argc, char **argv)
@@ -38,7 +42,7 @@ int main(int argc, char **argv)
         abatis_result *result;
         abatis_error err;
 
-        if (argc != 4)
+        if (argc < 3)
                 return 2;
         job.argv = command;
         if (abatis_policy_new(&policy_options, &policy, &err) < 0 ||
@@ -47,7 +51,7 @@ int main(int argc, char **argv)
                 fail(&err);
                 return 3;
         }
-        if (redirect(argv[1], argv[2], argv[3]))
+        if (redirect(argv))
                 return 4;
         if (abatis_run(sandbox, &job, &result, &err) < 0)
                 return fail(&err);

@@ -17,7 +17,7 @@ T=$(mktemp -d /var/tmp/abatis-bwrap.XXXXXX) || exit 1
 trap 'rm -rf "$T"' EXIT
 chmod 755 "$T"
 mkdir "$T/bin" "$T/fake"
-cp "$BUILD/abatis" "$T/bin/"
+cp "$BUILD/abatis" swap.py "$T/bin/"
 "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Werror -I../../include -o "$T/bin/embed" embed.c "$BUILD/libabatis.a" -ljansson -lyaml -pthread ||
         exit 1
 chmod 755 "$T/bin" "$T/bin/"*
@@ -30,7 +30,7 @@ BWRAP=$(type -P bwrap) || {
 as() { # COMMAND...: what it prints comes into TEXT
         local code become=()
         ((EUID == ID)) || become=(setpriv --reuid "$ID" --regid "$ID" --clear-groups)
-        TEXT=$(cd "$W" && timeout -s KILL 60 "${become[@]}" env -i HOME="$W" PATH="${FIRST:+$FIRST:}/usr/bin:/bin" "$@" 2>&1 </dev/null)
+        TEXT=$(cd "$W" && timeout -s KILL 60 "${become[@]}" env -i HOME="$W" PATH="${FIRST:+$FIRST:}${PATH_ALONE:-/usr/bin:/bin}" "$@" 2>&1 </dev/null)
         code=$?
         return "$code"
 }
@@ -38,6 +38,7 @@ run() { as "$T/bin/abatis" run --no-audit "$@"; }
 outcome() { # NAME TEST...: what TEXT has to say, after a command
         local name=$1
         shift
+        wants "$name" || return 0
         if "$@"; then ok "$name"; else not_ok "$name" "${TEXT:0:300}"; fi
 }
 says() { [[ $TEXT == *"$1"* ]]; }
@@ -87,56 +88,64 @@ refused() { # NAME REASON
         try "$1_and_auto_does_without" 0 '"backend":"native"' run --json -- true
         FIRST=
 }
-script() { # LINE...: a bubblewrap that is one
+script() { # LINE...: a bubblewrap that is one, and root's
         rm -rf "$T/fake"
         mkdir "$T/fake"
         printf '%s\n' '#!/bin/sh' "$@" >"$T/fake/bwrap"
         chmod 755 "$T/fake" "$T/fake/bwrap"
-        chown -R "$ID" "$T/fake"
+}
+passed_over() { # NAME
+        FIRST=$T/fake
+        try "$1_is_passed_over" 0 '"backend":"bwrap"' run --backend bwrap --json -- true
+        outcome "$1_never_ran" test ! -e "$T/w/planted"
+        PATH_ALONE=$T/fake
+        try "$1_is_refused_alone" 125 "$T/fake" run --backend bwrap -- true
+        PATH_ALONE='' FIRST=
 }
 which_one() {
+        if ((EUID)); then
+                echo "skip which_bubblewrap - only root's is used, and this is not root"
+                skipped=$((skipped + 1))
+                return
+        fi
+        # Everything but bubblewrap.
+        mkdir -p "$T/others"
+        ln -sf /usr/bin/* "$T/others/"
+        rm -f "$T/others/bwrap"
         script "exec $BWRAP \"\$@\""
         FIRST=$T/fake
-        try a_wrapper_of_the_users_own_is_used 0 '"backend":"bwrap"' run --backend bwrap --json -- true
+        try a_wrapper_of_root_s_is_used 0 '"backend":"bwrap"' run --backend bwrap --json -- true
         FIRST=
+        script "touch $T/w/planted" "exec $BWRAP \"\$@\""
+        chown "$ID" "$T/fake/bwrap"
+        passed_over one_of_the_users_own
+        chown 0 "$T/fake/bwrap"
+        chown "$ID" "$T/fake"
+        passed_over one_in_a_directory_of_the_users_own
+        chown 0 "$T/fake"
+        chmod 775 "$T/fake/bwrap"
+        passed_over one_that_a_group_can_change
+        chmod 755 "$T/fake/bwrap"
+        chmod 777 "$T/fake"
+        passed_over one_whose_directory_others_can_change
+        chmod 755 "$T/fake"
+        cp "$BWRAP" "$T/fake/bwrap"
+        chmod 4755 "$T/fake/bwrap"
+        FIRST=$T/fake
+        try one_that_is_setuid_root_is_used 0 '"backend":"bwrap"' run --backend bwrap --json -- true
+        try setuid_root_gives_nothing_away 2 '' run --backend bwrap -- sh -c 'id -u; echo free >../free'
+        try setuid_root_has_no_limit_of_processes 125 'limits.processes' run --backend bwrap --processes 10 -- true
+        FIRST=
+        PATH_ALONE=$T/others
+        rm "$T/fake/bwrap"
+        refused none_is_there 'bwrap is not in PATH; fix: install bubblewrap'
         script "echo bubblewrap 0.3.1"
         refused too_old "$T/fake/bwrap is version 0.3.1; fix: 0.4 or newer"
         script "echo firejail 0.9"
         refused something_else "$T/fake/bwrap does not say its version"
         script "[ \"\$1\" = --version ] && exec $BWRAP --version" 'echo "bwrap: No permissions" >&2; exit 1'
         refused one_that_cannot "bubblewrap makes no sandbox: bwrap: No permissions"
-        script "exec $BWRAP \"\$@\""
-        chmod 777 "$T/fake/bwrap"
-        refused one_that_others_can_change "others can change $T/fake/bwrap"
-        script "exec $BWRAP \"\$@\""
-        chmod 777 "$T/fake"
-        refused one_whose_directory_others_can_change "others can change $T/fake"
-        ((EUID)) || {
-                script "exec $BWRAP \"\$@\""
-                chown 4444 "$T/fake/bwrap"
-                refused one_of_somebody_else "others can change $T/fake/bwrap"
-                cp "$BWRAP" "$T/fake/bwrap"
-                chown 4444 "$T/fake/bwrap"
-                chmod 4755 "$T/fake/bwrap"
-                refused one_that_is_setuid_to_somebody_else "$T/fake/bwrap runs as another user"
-                chown 0 "$T/fake" "$T/fake/bwrap"
-                chmod 4755 "$T/fake/bwrap"
-                FIRST=$T/fake
-                try one_that_is_setuid_root_is_used 0 '"backend":"bwrap"' run --backend bwrap --json -- true
-                try setuid_root_gives_nothing_away 2 '' run --backend bwrap -- sh -c 'id -u; echo free >../free'
-                FIRST=
-        }
-        rm "$T/fake/bwrap"
-        # Without any: a directory that has all but this.
-        mkdir -p "$T/others"
-        ln -sf /usr/bin/* "$T/others/"
-        rm -f "$T/others/bwrap"
-        wants none_is_there && {
-                TEXT=$(cd "$W" && PATH=$T/others HOME=$W "$T/bin/abatis" run --no-audit --backend bwrap -- true 2>&1)
-                CODE=$?
-                outcome none_is_there ends 125 'the backend bwrap is not available: bwrap is not in PATH; fix: install bubblewrap'
-        }
-        rm -r "$T/others"
+        PATH_ALONE=
         # The second trial: without a network of its own only who needs that is refused.
         script "for word; do [ \"\$word\" != --unshare-net ] || { echo 'bwrap: no network' >&2; exit 1; }; done" "exec $BWRAP \"\$@\""
         FIRST=$T/fake
@@ -147,12 +156,28 @@ which_one() {
         try without_a_network_allow_is_held 0 '"backend":"bwrap"' run --backend bwrap --net allow --json -- true
         # What was tried is what is used, whatever PATH says by then; and no other in its place.
         script "exec $BWRAP \"\$@\""
-        printf '#!/bin/sh\ntouch %s/ran-free\n' "$W" >"$T/bin/impostor"
-        chmod 755 "$T/bin/impostor"
-        try a_changed_path_leads_nowhere_else 0 'ran by bwrap' as "$T/bin/embed" path "$T/fake" "$T/bin/impostor"
-        try a_replaced_one_is_refused 0 'refused: 8:' as "$T/bin/embed" replace "$T/fake" "$T/bin/impostor"
-        outcome the_impostor_never_ran test ! -e "$W/ran-free"
+        mkdir -p "$T/impostor"
+        printf '#!/bin/sh\ntouch %s/w/planted\n' "$T" >"$T/impostor/bwrap"
+        chmod -R 755 "$T/impostor"
+        try a_changed_path_leads_nowhere_else 0 'ran by bwrap' as "$T/bin/embed" path "$T/impostor"
+        wants a_replaced_one_is_refused && {
+                (
+                        await "$T/w/opened" && cp "$T/impostor/bwrap" "$T/fake/other" && mv "$T/fake/other" "$T/fake/bwrap" &&
+                                touch "$T/w/replaced"
+                ) &
+                try a_replaced_one_is_refused 0 'refused: 8:' as "$T/bin/embed" replace "$T/w/opened" "$T/w/replaced"
+                wait
+        }
+        outcome the_impostor_never_ran test ! -e "$T/w/planted"
         FIRST=
+}
+await() { # FILE
+        local i
+        for ((i = 0; i < 500; i++)); do
+                [[ -e $1 ]] && return
+                sleep 0.02
+        done
+        return 1
 }
 
 # ---- what it does ----
@@ -187,8 +212,40 @@ holds() {
         outcome no_placeholder_is_left test ! -e "$W/absent"
         try auto_takes_native_for_it 0 '"backend":"native"' run --deny "$W/absent" --json -- true
         try strict_has_a_new_root 0 '"backend":"bwrap"' run --backend bwrap --preset strict --json -- sh -c 'test ! -e /home && ! touch /x'
+        try files_are_locked 0 locked run --backend bwrap -- flock written -c 'echo locked'
+        try directories_above_are_listed 0 hosts run --backend bwrap --deny /etc/hostname -- sh -c 'ls / && ls /etc'
+        try best_effort_has_no_network_for_a_list 1 'refused' run --backend bwrap --best-effort --connect 127.0.0.1:9 -- \
+                /usr/bin/python3 -c 'import socket
+try: socket.create_connection(("127.0.0.1", 9), 2)
+except OSError as error: exit("refused: %s" % error)'
+        ((EUID)) || swaps
         try a_terminal 0 'said: over' run --backend bwrap --pty -- sh -c 'test -t 0 && test -t 1 && echo said: over >/dev/tty'
         try the_log_has_it 0 bwrap as sh -c "'$T/bin/abatis' run --backend bwrap --audit-log '$W/../log' -- true && cat '$W/../log'"
+}
+# Bubblewrap follows links: a directory that somebody makes one of, between the plan and the mount, must not bring another tree in.
+swaps() {
+        local i swapper reads=0 ends=''
+        wants no_swapped_directory_is_let_in || return 0
+        mkdir -p "$T/w/victim" "$W/a"
+        echo TOP-SECRET >"$T/w/victim/secret"
+        echo own >"$W/a/own"
+        ln -s "$T/w/victim" "$W/b"
+        chown -R -h "$ID" "$T/w"
+        as cat b/secret && outcome what_is_swapped_in_can_be_read says TOP-SECRET
+        setpriv --reuid "$ID" --regid "$ID" --clear-groups /usr/bin/python3 "$T/bin/swap.py" "$W/a" "$W/b" >"$T/begun" 2>&1 &
+        swapper=$!
+        for ((i = 0; i < 250; i++)); do
+                run --backend bwrap --deny "$T/w/victim" --deny "$W/a/own" -- \
+                        sh -c 'for i in 1 2 3 4 5 6 7 8 9; do cat a/secret && echo here >a/here; done 2>/dev/null'
+                ends+=" $?"
+                [[ $TEXT != *TOP-SECRET* ]] || reads=$((reads + 1))
+        done
+        kill "$swapper"
+        wait "$swapper" 2>/dev/null
+        TEXT="$reads times; it ended with$ends"
+        outcome no_swapped_directory_is_let_in test "$reads" = 0 -a ! -e "$T/w/victim/here"
+        outcome swapping_has_happened grep -q begun "$T/begun"
+        rm -rf "$W/a" "$W/b"
 }
 nobody_is_left() {
         local i
@@ -202,7 +259,7 @@ nobody_is_left() {
 W=$T/w/ws
 mkdir -p "$W"
 chown "$ID" "$T/w" "$W"
-FIRST=
+FIRST="" PATH_ALONE=""
 choose
 which_one
 holds

@@ -111,6 +111,8 @@ static const struct machine {
             .has_descriptors = true,
             .has_io_accounting = true,
             .cgroup = { .directory = "/sys/fs/cgroup", .has_memory = true, .has_pids = true } } },
+        { "macos-15",
+          { .system = SYSTEM_MACOS, .kernel = "15.1", .machine = "arm64", .uid = 501, .gid = 20 } },
 };
 
 /* ---- the policies --------------------------------------------------------------------------------------- */

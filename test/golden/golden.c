@@ -199,11 +199,17 @@ static abatis_policy *make_policy(const struct wish *wish)
         return policy;
 }
 
+static const struct backend *backend_of(const abatis_host *host)
+{
+        return host->system == SYSTEM_MACOS ? &backend_seatbelt : &backend_native;
+}
+
 /* The merged policy and its plan, or the error and the plan that --best-effort would give. */
 static char *describe(const struct wish *wish, const abatis_host *host)
 {
         abatis_policy *policy = make_policy(wish);
-        struct plan *plan = plan_new(policy, BACKEND_NATIVE);
+        const struct backend *backend = backend_of(host);
+        struct plan *plan = plan_new(policy, backend->kind);
         struct text text = { 0 };
         char *printed = NULL, *whole = NULL;
         abatis_error err;
@@ -212,7 +218,7 @@ static char *describe(const struct wish *wish, const abatis_host *host)
         assert_int_equal(abatis_policy_print(policy, ABATIS_TEXT, &printed, &err), 0);
         text_addf(&text, "%s\n", printed);
         free(printed);
-        backend_native.compile(policy, host, plan);
+        backend->compile(policy, host, plan);
         r = plan_check(plan, false, &err);
         if (r < 0)
                 text_addf(&text, "abatis: %s\n\nwith --best-effort:\n", err.message);
@@ -226,10 +232,28 @@ static char *describe(const struct wish *wish, const abatis_host *host)
         return whole;
 }
 
+/* As the regular expressions of a profile have a path: both cases of every letter. */
+static char *in_any_case(const char *path)
+{
+        struct text text = { 0 };
+        char *whole = NULL;
+
+        for (; *path; path++)
+                if ((*path | 0x20) >= 'a' && (*path | 0x20) <= 'z')
+                        text_addf(&text, "[%c%c]", *path | 0x20, *path & ~0x20);
+                else
+                        text_addf(&text, *path == '.' ? "\\\\%c" : "%c", *path);
+        assert_int_equal(text_take(&text, &whole, NULL), 0);
+        return whole;
+}
+
 /* The same text with the scratch directories' names replaced by fixed ones; frees the old. */
 static char *normalise(char *text)
 {
-        const char *roots[][2] = { { at("%s", ""), "@ROOT@" }, { tmp_root, "/tmp/@TMP@" } };
+        char *cases = in_any_case(at("%s", ""));
+        const char *roots[][2] = { { at("%s", ""), "@ROOT@" },
+                                   { tmp_root, "/tmp/@TMP@" },
+                                   { cases, "@ROOT IN ANY CASE@" } };
 
         for (size_t i = 0; i < COUNT(roots); i++) {
                 struct text replaced = { 0 };
@@ -244,6 +268,7 @@ static char *normalise(char *text)
                 free(text);
                 assert_int_equal(text_take(&replaced, &text, NULL), 0);
         }
+        free(cases);
         return text;
 }
 
