@@ -36,14 +36,18 @@ static bool is_same_file(const struct stat *left, const struct stat *right)
  * change the file's mode or times, or open it again for writing. The same file opened in here leads through ours. */
 static long open_again(long given, const char *path, bool is_must)
 {
-        long fd = RAW(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), r = 0;
+        /* A file was opened to be read, a device for anything. */
+        const long flags = RAW(SYS_fcntl, given, F_GETFL);
+        long fd = RAW(SYS_openat, AT_FDCWD, path,
+                      (flags < 0 ? O_RDONLY : flags & O_ACCMODE) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC),
+             r = 0;
         struct stat wanted, found;
 
         if (fd < 0)
                 return is_must ? fd : 0; /* not in view */
         if (!RAW(SYS_fstat, given, &wanted) && !RAW(SYS_fstat, fd, &found) && is_same_file(&wanted, &found)) {
                 RAW(SYS_lseek, fd, RAW(SYS_lseek, given, 0, SEEK_CUR), SEEK_SET);
-                RAW(SYS_fcntl, fd, F_SETFL, RAW(SYS_fcntl, given, F_GETFL) & ~O_ACCMODE);
+                RAW(SYS_fcntl, fd, F_SETFL, flags & ~O_ACCMODE);
                 r = RAW(SYS_dup3, fd, given, 0);
         } else if (is_must) {
                 r = -ESTALE;

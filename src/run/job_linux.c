@@ -154,6 +154,9 @@ static int prepare_command(struct job *job, abatis_error *err)
                 free(job->cwd);
                 job->cwd = NULL;
         }
+        /* Of one that was begun ahead they were not known. */
+        for (int i = 0; i < 3; i++)
+                job->child.files[i] = job->stdio.paths[i];
         job->child.cwd = job->cwd ? job->cwd : policy->workspace;
         job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
         r = arguments_check(policy, options->argv, job->child.cwd, err);

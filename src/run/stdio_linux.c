@@ -108,6 +108,22 @@ static bool is_harmless_device(int fd, dev_t device)
         }
 }
 
+/* Root owns the nodes, and through the host's mount could give them another mode: so they are opened again inside, too. */
+static int find_node(dev_t device, char **out, abatis_error *err)
+{
+        static const char *const nodes[] = { [3] = "/dev/null",
+                                             [5] = "/dev/zero",
+                                             [7] = "/dev/full",
+                                             [8] = "/dev/random",
+                                             [9] = "/dev/urandom" };
+        const unsigned number = minor(device);
+
+        if (geteuid() || major(device) != 1 || number >= sizeof(nodes) / sizeof(*nodes) || !nodes[number])
+                return 0;
+        *out = strdup(nodes[number]);
+        return *out ? 0 : error_memory(err);
+}
+
 int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
 {
         struct stat status = { 0 };
@@ -127,7 +143,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 if (given < 0)
                         return error_os(err, errno, "cannot open /dev/null");
                 stdio->fds[index] = given;
-                return 0;
+                return find_node(makedev(1, 3), &stdio->paths[index], err);
         }
         if (S_ISREG(status.st_mode))
                 flags = fcntl(given, F_GETFL);
@@ -145,6 +161,8 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         } else if (S_ISSOCK(status.st_mode)) {
                 stdio->is_far_reaching[index] = is_far_reaching(given, &stdio->is_unix[index]);
                 stdio->is_aimable[index] = is_aimable(given);
+        } else if (S_ISCHR(status.st_mode)) {
+                r = find_node(status.st_rdev, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
                 r = find_path(given, flags, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode)) {

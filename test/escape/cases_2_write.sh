@@ -137,5 +137,7 @@ if [[ $PASS == root ]]; then
         for device in null zero full random urandom tty; do
                 try "mode_of_a_device_is_not_set_$device" outside none device_chmod "/dev/$device"
         done
+        # It is /dev/null, whose mode it would get anyway.
+        try mode_of_a_device_given_as_stdin_is_not_set outside none terminal_chmod
 fi
 [[ $PASS == root ]] && try no_device_is_made_in_the_workspace outside device tree_mknod_device "$WS"
