@@ -343,7 +343,7 @@ static bool find_version(struct host_bwrap *bwrap)
                          bwrap->path, line);
                 return false;
         }
-        bwrap->minor = atoi(line + strlen(name));
+        bwrap->minor = (int)strtol(line + strlen(name), NULL, 10);
         snprintf(bwrap->version, sizeof(bwrap->version), "%.31s", line + strlen("bubblewrap "));
         if (bwrap->minor >= OLDEST_MINOR)
                 return true;
