@@ -185,7 +185,7 @@ static long read_settings(long fd)
                 return r;
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         base = child_map((uint64_t)status.st_size, PROT_READ, MAP_PRIVATE, fd);
-        if (base < 0 && base > -4096)
+        if (base <= 0 && base > -4096)
                 return base;
         inner.base = (const char *)base;
         inner.settings = (const struct inner_settings *)base;
