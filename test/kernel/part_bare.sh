@@ -1,4 +1,4 @@
-# guest_bare.sh: where a sysctl forbids user namespaces, with the Landlock that this kernel has. Sourced by guest.sh.
+# part_bare.sh: where a sysctl forbids user namespaces, with the Landlock that this kernel has. Sourced by guest.sh.
 # shellcheck shell=sh disable=SC2086 # AS is two words
 echo 0 >/proc/sys/user/max_user_namespaces
 ROLE=bare AS="/bin/hog as 1000"

@@ -1,15 +1,6 @@
-#!/bin/sh
-# guest.sh: init of the virtual machine: limits with controllers of cgroup v2, for root, for a user with a delegated
-# subtree and for one without; then what holds without user namespaces.
-export PATH=/bin HOME=/ws
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-mkdir -p /dev/shm /dev/pts /tmp /ws
-chmod 1777 /tmp /ws
-mount -t cgroup2 cgroup2 /sys/fs/cgroup
-cd /ws || exit 1
-
+# part_limits.sh: limits with controllers of cgroup v2, for root, for a user with a delegated subtree and for one without.
+# Sourced by guest.sh.
+# shellcheck shell=sh
 run() { # FLAG... -- COMMAND: as the role at hand; the result in /out, a word for the limit in LIMIT
         # shellcheck disable=SC2086 # two words
         $AS /bin/abatis run --json "$@" >/out 2>/err
@@ -100,7 +91,3 @@ chown -R 1000 /sys/fs/cgroup/user
 echo $$ >/sys/fs/cgroup/user/shell/cgroup.procs
 with_limits
 with_cgroup /sys/fs/cgroup/user
-. /guest_bare.sh
-echo "guest is done"
-sync
-poweroff -f
