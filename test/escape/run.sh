@@ -292,7 +292,7 @@ try() {
                 ok "$name" # it did not even start, and said so unless it had nowhere to say it
         elif ((code == 3)) && [[ $effect != none && $TEXT == *"undecided: "* ]]; then
                 ok "$name"
-        elif [[ $PASS == bare && $code == 2 && $TEXT == *"sh: 0: cannot open "*": Permission denied"* ]]; then
+        elif [[ $PASS == bare && $code == 2 && $TEXT == *"sh: "*"open "*": Permission denied"* ]]; then
                 ok "$name" # the kernel starts a script's interpreter, which is refused the script
         elif [[ $PASS == bare && $code == 127 && $TEXT == *"failed to map segment from shared object"* ]]; then
                 ok "$name" # a loader starts, and maps nothing

@@ -34,8 +34,9 @@ ifconfig lo 127.0.0.1 up
 mount -t tmpfs -o mode=1777 ws /ws
 chmod 1777 /tmp /var/tmp
 
-# Debian forbids it to users, and what is forbidden outside proves nothing.
+# Debian forbids these to users, and what is forbidden outside proves nothing.
 echo 1 >/proc/sys/kernel/perf_event_paranoid
+[ ! -e /proc/sys/dev/tty/legacy_tiocsti ] || echo 1 >/proc/sys/dev/tty/legacy_tiocsti
 echo # the firmware leaves a line without an end
 
 of_command_line() { # NAME

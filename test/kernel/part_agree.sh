@@ -46,6 +46,9 @@ forbidden_by() { # POLICY CLAUSE
         *:"filesystem.deny /ws/.git") echo read /ws/.git/config write /ws/.git/config ;;
         *:"filesystem.protect /ws/.git"*) echo write /ws/.git/config chmod /ws/.git/config make /ws/.git/hooks/new ;;
         *:"filesystem.protect /ws/kept") echo write /ws/kept chmod /ws/kept move /ws/kept truncate /ws/kept ;;
+        *:"filesystem.protect /etc") echo write /etc/note chmod /etc/note ;;
+        *:"filesystem.protect /bin" | *:"filesystem.protect /usr/bin") echo write /usr/bin/note chmod /usr/bin/note ;;
+        *:filesystem.execute) echo start /outside/program ;;
         *:"filesystem.tmp private") echo read /tmp/visible write /tmp/visible ;;
         *:"network.mode deny" | *:"network.mode unix-only") echo port 7001 port 7002 datagram 7001 ;;
         *:"network.mode list") echo port 7002 datagram 7002 ;;
@@ -53,7 +56,8 @@ forbidden_by() { # POLICY CLAUSE
         *:process.privacy) echo ask "$VICTIM" trace "$VICTIM" read "/proc/$VICTIM/environ" status "/proc/$VICTIM/root/" ;;
         *:process.ipc) echo memory 4242 read /dev/shm/visible ;;
         *:process.devices) echo device /devices/null ;;
-        *:process.privileges) [ "$ROLE" = root ] || echo root /bin/ways-root ;;
+        *:process.privileges) if [ "$ROLE" = root ]; then echo capability 21; else echo root /bin/ways-root; fi ;;
+        *:process.terminal) echo type x ;;
         *:process.kernel) echo key agree ;;
         *:process.descriptors) echo descriptor 200 ;;
         *:environment) echo variable MY_API_KEY ;;
@@ -95,7 +99,10 @@ fresh() {
                 echo original >$file
         done
         echo 'ref: refs/heads/main' >/ws/.git/HEAD
-        chown -R "$ID:$ID" /outside /ws /home/user
+        : >/ws/lock
+        ln /bin/ways /outside/program
+        chown -R "$ID:$ID" /outside/file /outside/secret /ws /home/user
+        chown "$ID:$ID" /outside
 }
 
 # What no policy but guard lets change, whatever else is promised.
@@ -143,8 +150,8 @@ control() {
         WORKS=()
         fresh
         for clause in filesystem.write filesystem.read "filesystem.deny "{/ws/secret,/ws/absent,/outside/secret,/home/user/.ssh,/ws/.git} \
-                "filesystem.deny **/.env" "filesystem.protect "{/ws/.git,/ws/kept} "filesystem.tmp private" "network.mode "{deny,list} \
-                "network.abstract none" process.{privacy,ipc,devices,privileges,kernel,descriptors} environment process.commands \
+                "filesystem.deny **/.env" "filesystem.protect "{/ws/.git,/ws/kept,/etc,/bin} filesystem.execute "filesystem.tmp private" "network.mode "{deny,list} \
+                "network.abstract none" process.{privacy,ipc,devices,terminal,privileges,kernel,descriptors} environment process.commands \
                 limits.{open_files,file_size,processes} guard; do
                 if [ "$clause" = guard ]; then
                         read -r -a entry < <(forbidden_by guard filesystem.write)
@@ -191,6 +198,7 @@ try_inside() { # POLICY FLAG...
                 way="${args[2 * i]} ${args[2 * i + 1]}"
                 if [ "${whose[i]}" = allowed ]; then
                         [ "${said[i + 1]}" = "done" ] || lines+=("$way must work: ${said[i + 1]}")
+                        [ "$way" != "port 7001" ] || TRIED+="network.connect 127.0.0.1:7001 "
                         continue
                 fi
                 clause=${CLAUSES[${whose[i]}]}
@@ -327,6 +335,9 @@ mknod -m 666 /devices/null c 1 3
 echo >/tmp/visible
 echo >/dev/shm/visible
 chmod 666 /tmp/visible /dev/shm/visible
+echo >/etc/note
+echo >/usr/bin/note
+chown 4343:4343 /etc/note /usr/bin/note
 chmod 777 /etc
 /bin/ways make_memory 4242 >/dev/null
 /bin/ways serve_port 7001 &
@@ -339,8 +350,8 @@ for VARIANT in $VARIANTS; do
                 ID=$ORDINARY
                 [ "$ROLE" = user ] || ID=0
                 SECRET=of-the-victim as_role /bin/sleep 1000 &
-                sleep 0.3
-                VICTIM=$(pidof sleep)
+                VICTIM=
+                until [ "$VICTIM" ]; do VICTIM=$(pidof sleep); done
                 control
                 doctor
                 set -f # no pattern is meant for files

@@ -13,7 +13,9 @@ cp /escape/attack /escape/capable-attack
 export ABATIS=/bin/abatis
 
 for pass in $PASSES; do
-        [ "$pass" != bare ] || echo 0 >/proc/sys/user/max_user_namespaces
+        case $pass in
+        user) echo 10000 >/proc/sys/user/max_user_namespaces ;;
+        bare) echo 0 >/proc/sys/user/max_user_namespaces ;;
+        esac
         /bin/enter 4343 user /bin/bash /escape/run.sh --pass "$pass" "/escape/$pass" /escape </dev/null 2>&1
-        echo 10000 >/proc/sys/user/max_user_namespaces
 done

@@ -62,8 +62,8 @@ with_cgroup() { # DIRECTORY
         check all_at_once_is_fine null 0
         # The directory of a job whose supervisor was killed goes with the next one.
         $AS /bin/abatis run --memory 64MiB -- /bin/sleep 30 &
-        sleep 1
-        kill -9 "$(pidof abatis)"
+        until ls -d "$1"/abatis-* >/dev/null 2>&1; do sleep 0.1; done
+        kill -9 $!
         wait
         [ "$(ls -d "$1"/abatis-* | wc -l)" = 1 ] || echo "not ok ${ROLE}_a_killed_supervisor_leaves_its_directory"
         run --memory 64MiB -- /bin/true

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -38,7 +40,7 @@ static long reach(const char *name, int does_serve)
         if (bind(fd, (struct sockaddr *)&address, length) || listen(fd, 5))
                 return -1;
         for (;;)
-                pause();
+                close(accept(fd, NULL, NULL));
 }
 
 static long connect_abstract(const char *what)
@@ -231,6 +233,40 @@ static long is_user(const char *what)
         return geteuid() == (uid_t)atoi(what) ? 0 : -1;
 }
 
+static long has_capability(const char *what)
+{
+        struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+        int capability = atoi(what);
+
+        if (syscall(SYS_capget, &header, sets))
+                return -1;
+        errno = EPERM;
+        return sets[capability / 32].permitted >> (capability % 32) & 1 ? 0 : -1;
+}
+
+/* A byte typed into a terminal of one's own, of which the child has made the other side its session's. */
+static long type_into_terminal(const char *what)
+{
+        int master = open("/dev/ptmx", O_RDWR | O_NOCTTY), code = 0, zero = 0;
+        pid_t child;
+
+        if (master < 0 || ioctl(master, TIOCSPTLCK, &zero))
+                return -1;
+        child = fork();
+        if (child == 0) {
+                int terminal = (setsid(), ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY));
+
+                if (terminal < 0 || ioctl(terminal, TIOCSCTTY, 0) || ioctl(terminal, TIOCSTI, what))
+                        _exit(errno);
+                _exit(0);
+        }
+        waitpid(child, &code, 0);
+        close(master);
+        errno = WIFEXITED(code) ? WEXITSTATUS(code) : EINTR;
+        return code ? -1 : 0;
+}
+
 static long run(const char *program, const char *way, const char *what)
 {
         int code = 0;
@@ -269,7 +305,7 @@ static long stay(const char *what)
         if (pipe(ready))
                 return -1;
         if (fork() == 0) {
-                int fd = open(what, O_RDWR | O_CREAT, 0666);
+                int fd = open(what, O_RDONLY);
 
                 setsid();
                 if (fork() != 0)
@@ -288,7 +324,7 @@ static long stay(const char *what)
 /* Whether somebody holds it. */
 static long is_held(const char *what)
 {
-        int fd = open(what, O_RDWR);
+        int fd = open(what, O_RDONLY);
 
         if (fd < 0)
                 return -1;
@@ -373,6 +409,8 @@ static const struct {
         { "variable", has_variable },
         { "key", add_key },
         { "is_user", is_user },
+        { "capability", has_capability },
+        { "type", type_into_terminal },
         { "root", become_root },
         { "start", start },
         { "stay", stay },
