@@ -45,7 +45,7 @@ boot() { # ARCH KERNEL OUTPUT PARAMETER...
         shift 3
         case $arch in
         # Pointer authentication as the architecture has it takes half of the time.
-        arm64) options=(-machine virt -cpu max,pauth-impdef=on -append "console=ttyAMA0 quiet panic=-1 $*") ;;
+        arm64) options=(-machine virt -cpu "max,pauth-impdef=on" -append "console=ttyAMA0 quiet panic=-1 $*") ;;
         amd64) options=(-machine q35 -cpu max -append "console=ttyS0 quiet panic=-1 $*") ;;
         esac
         timeout -s KILL "${LIMIT:-900}" "qemu-system-$(cpu_of "$arch")" "${options[@]}" -m 1024 -smp "$CPUS" -nic none \

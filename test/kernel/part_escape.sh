@@ -10,7 +10,7 @@ cp /escape/attack /escape/setuid-attack
 chmod 4755 /escape/setuid-attack
 cp /escape/attack /escape/capable-attack
 /escape/outside capability /escape/capable-attack
-export ABATIS=/bin/abatis
+export ABATIS=/bin/abatis ESCAPE_SECONDS=300
 
 for pass in $PASSES; do
         case $pass in
