@@ -32,7 +32,7 @@ test:
 	@$(MAKE) --no-print-directory all tests
 	@BUILD=$(BUILD) test/run.sh
 
-# Other kernels, in qemu: four of them, or all that there are. What is fetched for it stays in ~/.cache/abatis.
+# Other kernels, in qemu: four of them, or eight of both architectures. What is fetched for it stays in ~/.cache/abatis.
 test-kernel test-kernel-all:
 	@script/setup.sh kernel
 	@$(MAKE) --no-print-directory all

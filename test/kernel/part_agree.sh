@@ -146,7 +146,7 @@ refused_clause() { # FILE: the clause that a message names
 # Each way works outside, once: else that it is refused inside proves nothing.
 declare -A WORKS
 control() {
-        local entry clause way what said
+        local entry clause way what said failures=0
         WORKS=()
         fresh
         for clause in filesystem.write filesystem.read "filesystem.deny "{/ws/secret,/ws/absent,/outside/secret,/home/user/.ssh,/ws/.git} \
@@ -164,11 +164,25 @@ control() {
                         [ -z "${WORKS["$way $what"]:-}" ] || continue
                         said=$(cd /ws && as_role /bin/ways "$way" "$what")
                         WORKS["$way $what"]=$said
-                        [ "$said" = "done" ] || not_ok "control_of_${way}_${what//[\/.]/_}" "outside it says: $said"
+                        if [ "$said" != "done" ]; then
+                                not_ok "control_of_${way}_${what//[\/.]/_}" "outside it says: $said"
+                                failures=1
+                        fi
                         [ "$way" != move ] || mv "$what.moved" "$what"
                 done
         done
-        ok controls_work_outside
+        # Outside somebody does stay: else nobody staying inside proves nothing.
+        as_role /bin/ways stay /ws/lock >/out # no pipe, whose end it would hold for as long as it stays
+        said="$(</out) $(/bin/ways held /ws/lock)"
+        if [ "$said" != "done done" ]; then
+                not_ok control_of_stay "outside it says: $said"
+                failures=1
+        fi
+        # Its name is its parent's; all other ways are over, but the servers, which are root's children of this shell.
+        for way in $(pidof ways); do
+                [[ " ${servers//$'\n'/ } " == *" $way "* ]] || kill -9 "$way"
+        done
+        [ "$failures" != 0 ] || ok controls_work_outside
 }
 
 # Runs what the held clauses forbid and what is allowed, and compares. Sets BROKEN, the clauses that do not hold.
@@ -208,11 +222,7 @@ try_inside() { # POLICY FLAG...
         done
         if [ "${said[0]}" = "done" ]; then
                 TRIED+="process.lifetime "
-                for i in 1 2 3 4 5 6 7 8 9 10; do
-                        way=$(/bin/ways held /ws/lock)
-                        [ "$way" = "done" ] || break
-                        sleep 0.1
-                done
+                way=$(/bin/ways held /ws/lock) # at once: when abatis is back, nobody is left
                 if [ "$way" = "done" ] && [[ " ${HELD_NAMES} " == *" process.lifetime "* ]]; then
                         lines+=("process.lifetime does not hold: somebody stays") BROKEN+="process.lifetime "
                 fi

@@ -2,7 +2,7 @@
 # run.sh: boots Debian's kernels in qemu, with abatis and its tests: do plan, doctor and what happens agree on each of them?
 #
 #   BUILD=/path/to/build test/kernel/run.sh few     four kernels, one of them of the other architecture (make test-kernel)
-#   BUILD=/path/to/build test/kernel/run.sh all     all that there are, of both (make test-kernel-all): an hour
+#   BUILD=/path/to/build test/kernel/run.sh all     eight of both architectures (make test-kernel-all)
 #   ... test/kernel/run.sh few 'arm64 7.2*'         only machines with such a name
 #
 # Kernels come from Debian's mirror and stay in a cache (script/fetch.sh); one that cannot be had is a skip. Needs no KVM and no
