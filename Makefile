@@ -3,11 +3,12 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 MESON_FLAGS ?=
+OTHER := $(if $(filter aarch64,$(shell uname -m)),amd64,arm64)
 
 # Each target is a few steps that build on each other; ninja runs in parallel by itself.
 .NOTPARALLEL:
 
-.PHONY: all tests demo test bench lint sanitize install clean
+.PHONY: all tests demo test test-kernel test-kernel-all bench lint sanitize cross install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -31,6 +32,12 @@ test:
 	@$(MAKE) --no-print-directory all tests
 	@BUILD=$(BUILD) test/run.sh
 
+# Other kernels, in qemu: four of them, or eight of both architectures. What is fetched for it stays in ~/.cache/abatis.
+test-kernel test-kernel-all:
+	@script/setup.sh kernel
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(abspath $(BUILD)) test/kernel/run.sh $(if $(filter %-all,$@),all,few)
+
 bench:
 	@script/setup.sh bench
 	@$(MAKE) --no-print-directory all
@@ -46,6 +53,11 @@ sanitize:
 	@script/setup.sh test
 	@$(MAKE) --no-print-directory all tests BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
 	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property escape prepared
+
+# For the other architecture: build-amd64/abatis, or build-arm64/abatis.
+cross:
+	@script/setup.sh cross
+	@script/cross.sh $(OTHER) build-$(OTHER)
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

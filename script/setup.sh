@@ -1,14 +1,14 @@
 #!/bin/sh
 # setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
 #
-#   script/setup.sh [build|demo|test|browser|net|bench|peers|lint]...        (default: build)
+#   script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|kernel]...        (default: build)
 #
 # Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
 # What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
 # printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
 set -eu
 
-usage="usage: script/setup.sh [build|demo|test|browser|net|bench|peers|lint]..."
+usage="usage: script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|kernel]..."
 
 say() {
         printf 'setup: %s\n' "$*" >&2
@@ -98,6 +98,20 @@ clang-format     command    clang-format
 clang-tidy       command    clang-tidy
 cppcheck         command    cppcheck
 shellcheck       command    shellcheck
+"
+# The other architecture's compiler.
+case $(uname -m) in
+aarch64) other=x86_64 package=x86-64 arch=amd64 ;;
+*) other=aarch64 package=aarch64 arch=arm64 ;;
+esac
+needs_cross="
+gcc-$package-linux-gnu     command $other-linux-gnu-gcc
+libc6-dev-$arch-cross      file    /usr/$other-linux-gnu/include/stdio.h
+"
+needs_kernel="
+qemu-system-arm  command    qemu-system-aarch64
+qemu-system-x86  command    qemu-system-x86_64
+cpio             command    cpio
 "
 
 has() { # HOW WHAT
@@ -205,6 +219,8 @@ for name in "${@:-build}"; do
                 wants_peers=true
                 ;;
         lint) needs="$needs$needs_build$needs_lint" ;;
+        cross) needs="$needs$needs_build$needs_cross" ;;
+        kernel) needs="$needs$needs_build$needs_cross$needs_kernel" ;;
         -h | --help)
                 echo "$usage"
                 exit 0

@@ -291,7 +291,9 @@ static size_t add_landlock(struct native *native)
                         "Landlock is not available on this kernel, and named pipes can be written on read-only mounts");
                 plan_miss(plan, CLAUSE_EXECUTE, PLAN_NO_INDEX, "Landlock is not available on this kernel");
                 plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX, "Landlock is not available on this kernel");
-                plan_miss(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX, "Landlock is not available on this kernel");
+                if (native->policy->network != NETWORK_LIST || !native->has_mounts)
+                        plan_miss(plan, CLAUSE_ABSTRACT, PLAN_NO_INDEX,
+                                  "Landlock is not available on this kernel");
                 return NO_STEP;
         }
         step = plan_step(plan, PLAN_LANDLOCK, NULL, (uint64_t)native->host->landlock_abi);

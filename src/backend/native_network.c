@@ -230,6 +230,7 @@ void native_add_network(struct native *native)
                                          (has_udp(policy) ? PLAN_HAS_DATAGRAMS : 0));
                 plan_cover(plan, step, CLAUSE_NETWORK, PLAN_NO_INDEX);
                 plan_cover(plan, step, CLAUSE_NAMES, PLAN_NO_INDEX);
+                plan_cover(plan, step, CLAUSE_ABSTRACT, PLAN_NO_INDEX); /* such a name is of one network */
                 add_entries(native, step);
                 add_binds(native, step);
                 add_limits(native, step);

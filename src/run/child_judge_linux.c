@@ -153,13 +153,11 @@ bool broker_is_own_device(const struct request *request, const char *real)
 
 bool broker_may_open_to_write(const struct request *request, const char *real)
 {
-        const struct child_broker *broker = request->job->plan->broker;
-
         if (has_no_place(real))
                 return true;
+        /* What is written to a device changes no file: as on a read-only mount, protecting /dev leaves /dev/null. */
         return *real == '/' && (broker_may_write(request, real) ||
-                                (broker_is_own_device(request, real) &&
-                                 !is_listed(request, real, broker->closed, broker->closed_globs)));
+                                (broker_is_own_device(request, real) && !broker_is_denied(request, real)));
 }
 
 /* The process that a path in /proc is of, and what follows its number; 0 if it is of none. */

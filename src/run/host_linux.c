@@ -351,6 +351,7 @@ static void probe_namespaces(abatis_host *host)
         struct namespace_attempt attempt = { true, CLONE_NEWNS };
         int error = try_in_child(attempt_namespace, &attempt);
         bool is_root = host->namespaces == NAMESPACES_ROOT;
+        unsigned first = host->finding_count;
         struct host_finding *finding = add_finding(host, "user namespace", !error, !is_root);
 
         if (error)
@@ -380,7 +381,7 @@ static void probe_namespaces(abatis_host *host)
                  host->has_mount_setattr ? "mount_setattr" : "mount_setattr needs Linux 5.12");
 
         /* The quick probe assumed that an ordinary user has user namespaces. */
-        for (unsigned i = 0; i < host->finding_count; i++)
+        for (unsigned i = first; i < host->finding_count; i++)
                 if (host->findings[i].is_required && !host->findings[i].is_available &&
                     host->namespaces != NAMESPACES_NONE) {
                         host->namespaces = NAMESPACES_NONE;
@@ -400,7 +401,7 @@ static void probe_kernel(abatis_host *host)
                  error ? strerror(error) : "a filter was loaded");
 
         error = host->landlock_abi ? try_in_child(attempt_landlock, NULL) : EOPNOTSUPP;
-        finding = add_finding(host, "Landlock", !error, false);
+        finding = add_finding(host, "Landlock", !error, true);
         if (error) {
                 host->landlock_abi = 0;
                 snprintf(finding->detail, sizeof(finding->detail),

@@ -207,7 +207,7 @@ static long take_rules(void)
                 texts += told[i].except ? told[i].except_count + 1 : 0;
         room = child_map(settings->rule_count * sizeof(*rules) + texts * sizeof(char *) + 1,
                          PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-        if (room < 0 && room > -4096)
+        if (room <= 0 && room > -4096)
                 return room;
         rules = (struct child_rule *)room;
         list = (const char **)(void *)(rules + settings->rule_count);

@@ -1,58 +1,140 @@
 #!/bin/bash
-# run.sh: boots a kernel in qemu and tests there what this machine may not have: controllers of cgroup v2, a sysctl that
-# forbids user namespaces, an older Landlock.
+# run.sh: boots Debian's kernels in qemu, with abatis and its tests: do plan, doctor and what happens agree on each of them?
 #
-#   KERNEL=/boot/vmlinuz-6.1.0-arm64 BUILD=build test/kernel/run.sh
+#   BUILD=/path/to/build test/kernel/run.sh few     four kernels, one of them of the other architecture (make test-kernel)
+#   BUILD=/path/to/build test/kernel/run.sh all     eight of both architectures (make test-kernel-all)
+#   ... test/kernel/run.sh few 'arm64 7.2*'         only machines with such a name
 #
-# Without KERNEL it takes the newest that /boot has. Not part of `make test`: it takes a minute without hardware
-# virtualisation, and needs qemu, cpio, a static busybox and a static abatis.
+# Kernels come from Debian's mirror and stay in a cache (script/fetch.sh); one that cannot be had is a skip. Needs no KVM and no
+# root. What was found out about each clause on each machine is written to $BUILD/kernel-matrix.tsv: see part_agree.sh.
 set -u
 cd "$(dirname "$0")" || exit 1
-BUILD=${BUILD:-../../build}
-KERNEL=${KERNEL:-$(ls -t /boot/vmlinuz-* 2>/dev/null | head -n 1)}
-machine=$(uname -m)
-case $machine in
-aarch64) options=(-machine virt -cpu max -append "console=ttyAMA0 quiet panic=-1") ;;
-*) options=(-append "console=ttyS0 quiet panic=-1") ;;
-esac
+BUILD=${BUILD:-$PWD/../../build}
+PATTERN=${2:-*}
+AT_ONCE=${AT_ONCE:-2}
+# shellcheck source-path=SCRIPTDIR source=boot.sh
+. ./boot.sh
+# shellcheck source-path=SCRIPTDIR source=../sums.sh
+. ../sums.sh
 
-skip() {
-        echo "ok limits_with_controllers # skip $1"
-        echo "0 passed, 0 failed, 1 skipped"
-        exit 0
+own=$(own_arch)
+case $own in arm64) other=amd64 ;; *) other=arm64 ;; esac
+# Which version of Landlock Debian's kernels have.
+declare -A landlock=([5.10]=0 [6.1]=2 [6.12]=6 [6.18]=7 [7.0]=8 [7.1]=9 [7.2]=10 [7.3]=11)
+abi_of() { # SERIES VARIANT
+        if [ "$2" = no-landlock ]; then echo 0; else echo "${landlock[$1]}"; fi
+}
+readonly series=(5.10 6.1 6.12 6.18 7.0 7.1 7.2 7.3)
+readonly no_landlock="lsm=lockdown,yama,loadpin,safesetid,integrity,apparmor,bpf"
+readonly few="abatis.few=dev,strict,net-list,deny-inside,deny-absent,limits"
+readonly variants="abatis.variants=plain,no-userns-clone,no-userns"
+
+# A machine is a line: its architecture and kernel, a name, and what guest.sh is to do.
+list_few() {
+        echo "$own 6.1 plain abatis.parts=agree $variants abatis.roles=user,root $few"
+        echo "$own 7.2 plain abatis.parts=agree $variants abatis.roles=user,root $few"
+        echo "$other 6.12 plain abatis.parts=agree,escape $variants abatis.roles=user $few abatis.cases=4_kernel abatis.passes=user"
+        echo "$own 5.10 plain abatis.parts=agree abatis.variants=plain abatis.roles=user"
+        echo "$own 7.2 no-landlock abatis.parts=agree abatis.variants=no-landlock abatis.roles=user $few $no_landlock"
+}
+list_all() {
+        local arch kernel parts
+        for arch in "$own" "$other"; do
+                for kernel in "${series[@]}"; do
+                        parts=agree,limits,bare,escape
+                        [ "${landlock[$kernel]}" != 0 ] || parts=agree
+                        echo "$arch $kernel plain abatis.parts=$parts $variants abatis.roles=user,root" \
+                                "abatis.cases=1_read,2_write,3_process,4_kernel,5_channel abatis.passes=user,bare"
+                        [ "${landlock[$kernel]}" = 0 ] ||
+                                echo "$arch $kernel no-landlock abatis.parts=agree abatis.variants=no-landlock" \
+                                        "abatis.roles=user,root $no_landlock"
+                done
+        done
 }
 
-for program in "qemu-system-$machine" cpio busybox; do
-        command -v "$program" >/dev/null || skip "$program is not installed"
-done
-[ -r "$KERNEL" ] || skip "no kernel to boot; KERNEL names one"
-is_static() { ! ldd "$1" >/dev/null 2>&1; }
-is_static "$(command -v busybox)" || skip "busybox is not static"
-is_static "$BUILD/abatis" || skip "abatis is not static"
+# The disk of an architecture, once. For the other one abatis is built first.
+prepare() { # ARCH
+        local abatis=$BUILD/abatis
+        [ ! -e "$T/disk-$1" ] || return 0
+        if [ "$1" != "$own" ]; then
+                abatis=$BUILD-$1/abatis
+                ../../script/cross.sh "$1" "$BUILD-$1" >"$T/cross.log" 2>&1 || {
+                        tail -n 20 "$T/cross.log"
+                        return 1
+                }
+        fi
+        if ldd "$abatis" >/dev/null 2>&1; then
+                echo "abatis is not static"
+                return 1
+        fi
+        make_disk "$1" "$abatis"
+}
 
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
-mkdir -p "$root"/tree/{bin,proc,sys,dev,tmp,ws,etc}
-cp "$BUILD/abatis" "$(command -v busybox)" "$root/tree/bin/"
-for program in hog ways; do
-        cc -O1 -static -o "$root/tree/bin/$program" "$program.c" || exit 1
-done
-for name in sh mount mkdir chmod chown sed head grep ls wc pidof setsid sleep true sync poweroff; do
-        ln -s busybox "$root/tree/bin/$name"
-done
-cp guest.sh "$root/tree/init"
-cp guest_bare.sh "$root/tree/"
-chmod 755 "$root/tree/init"
-(cd "$root/tree" && find . | cpio -o -H newc --quiet | gzip -1) >"$root/initrd" || exit 1
+# What one machine printed: tests get its name, and clauses go into the table.
+count_machine() { # NAME LOG
+        local line release before="$passed $failed $skipped" arch kernel variant abi
+        read -r arch kernel variant <<<"$1"
+        abi=$(abi_of "$kernel" "$variant")
+        release=$(sed -n 's/^release //p' "$2")
+        while IFS= read -r line; do
+                case $line in
+                "ok "*) passed=$((passed + 1)) ;;
+                "not ok "*) not_ok "${1// /_}_${line#not ok }" "" ;;
+                "skip "*)
+                        skipped=$((skipped + 1))
+                        echo "skip ${1// /_}_${line#skip }"
+                        ;;
+                tsv$'\t'*) printf '%s\t' "$arch" "$kernel" "$release" "$abi" && echo "${line#tsv$'\t'}" ;;
+                esac
+        done <"$2" >"$T/said"
+        grep $'\t' "$T/said" >>"$T/table"
+        grep -v $'\t' "$T/said"
+        grep -q '^guest is done' "$2" || not_ok "${1// /_}_runs_to_its_end" "$(tail -n 3 "$2" | tr '\n' ' ')"
+        # shellcheck disable=SC2086 # numbers
+        set -- "$1" $before
+        echo "# $1: $((passed - $2)) passed, $((failed - $3)) failed, $((skipped - $4)) skipped"
+}
 
-timeout -s KILL "${LIMIT:-300}" "qemu-system-$machine" "${options[@]}" -m 2048 -smp 2 -nic none -nographic -no-reboot \
-        -kernel "$KERNEL" -initrd "$root/initrd" </dev/null >"$root/out" 2>&1
-tr -d '\r' <"$root/out" | grep -aE '^(not )?ok ' >"$root/lines"
-cat "$root/lines"
-passed=$(grep -c '^ok ' "$root/lines") failed=$(grep -c '^not ok ' "$root/lines")
-if ! grep -aq '^guest is done' "$root/out"; then
-        echo "not ok the_machine_runs_to_its_end - $(tail -n 3 "$root/out" | tr -d '\r' | tr '\n' ' ')"
-        failed=$((failed + 1))
-fi
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+# Two machines of one processor are done before two of two, and all is for what needs two.
+case ${1:-few} in few) CPUS=1 ;; *) CPUS=2 ;; esac
+declare -A names=()
+running=0
+wait_for_one() {
+        local ended
+        wait -n -p ended
+        count_machine "${names[$ended]}" "$T/log-${names[$ended]// /-}"
+        running=$((running - 1))
+}
+
+T=$(mktemp -d /var/tmp/abatis-kernel.XXXXXX) || exit 1
+trap 'rm -rf "$T"' EXIT
+: >"$T/table"
+while read -r arch kernel variant parameters; do
+        name="$arch $kernel $variant" abi=$(abi_of "$kernel" "$variant")
+        # shellcheck disable=SC2053 # a pattern on purpose
+        [[ $name == $PATTERN ]] || continue
+        if ! image=$(../../script/fetch.sh kernel "$arch" "$kernel" 2>"$T/why"); then
+                echo "skip ${name// /_} - $(tail -n 1 "$T/why")"
+                skipped=$((skipped + 1))
+                continue
+        fi
+        if ! why=$(prepare "$arch" 2>&1); then
+                not_ok "${name// /_}_can_be_prepared" "$(tail -n 5 <<<"$why" | tr '\n' ' ')"
+                continue
+        fi
+        [ "$running" -lt "$AT_ONCE" ] || wait_for_one
+        boot "$arch" "$image" "$T/log-${name// /-}" "$parameters" "abatis.abi=$abi" &
+        names[$!]=$name
+        running=$((running + 1))
+done < <("list_${1:-few}")
+while [ "$running" -gt 0 ]; do
+        wait_for_one
+done
+
+{
+        printf 'architecture\tkernel\trelease\tlandlock\tvariant\trole\tpolicy\tclause\tverdict\tby\n'
+        cat "$T/table"
+} >"$BUILD/kernel-matrix.tsv"
+[ -z "${KEEP:-}" ] || cp "$T"/log-* "$KEEP"
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))

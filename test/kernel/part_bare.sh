@@ -1,4 +1,4 @@
-# guest_bare.sh: where a sysctl forbids user namespaces, with the Landlock that this kernel has. Sourced by guest.sh.
+# part_bare.sh: where a sysctl forbids user namespaces, with the Landlock that this kernel has. Sourced by guest.sh.
 # shellcheck shell=sh disable=SC2086 # AS is two words
 echo 0 >/proc/sys/user/max_user_namespaces
 ROLE=bare AS="/bin/hog as 1000"
@@ -47,13 +47,13 @@ for way in truncate open make write chmod; do
 done
 for way in kill tgkill group; do
         /bin/hog as 1000 /bin/setsid /bin/sleep 100 &
-        sleep 1
-        other=$(pidof sleep)
+        other=
+        until [ "$other" ]; do other=$(pidof sleep); done
         refuses "nobody_outside_is_sent_a_signal_by_$way" $way "$other"
         wait
 done
 /bin/hog as 1000 /bin/ways serve somebody &
 server=$!
-sleep 1
+until grep -q @somebody /proc/net/unix; do sleep 0.1; done
 refuses no_abstract_socket_is_reached connect somebody --preset mcp
 kill -9 $server
