@@ -201,7 +201,7 @@ holds() {
         try exit_code 165 '' "${box[@]}" sh -c 'exit 165'
         try signal_of_the_command 0 '"exit_code":null,"signal":9' as sh -c "'$T/bin/abatis' run --backend bwrap --no-audit --json -- sh -c 'kill -9 \$\$'; exit 0"
         try no_program 127 "'/does/not/exist' does not exist" run --backend bwrap -- /does/not/exist
-        try time_is_limited 124 '' "${box[@]::3}" --timeout 300ms -- sh -c 'setsid sleep 30 & sleep 30'
+        try time_is_limited 124 '' "${box[@]::3}" --timeout 300ms -- sh -c 'setsid sleep 2718 & sleep 2718'
         outcome nobody_outlives_it nobody_is_left
         try files_are_limited 0 64 run --backend bwrap --open-files 64 -- sh -c 'ulimit -n'
         try memory_without_a_cgroup_is_refused 125 'limits.memory' run --backend bwrap --memory 64MiB -- true
@@ -250,7 +250,7 @@ swaps() {
 nobody_is_left() {
         local i
         for ((i = 0; i < 100; i++)); do
-                TEXT=$(pgrep -u "$ID" -af 'sleep 30$') || return 0
+                TEXT=$(pgrep -u "$ID" -af 'sleep 2718$') || return 0
                 sleep 0.05
         done
         return 1
