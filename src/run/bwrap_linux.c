@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -300,10 +301,24 @@ static __attribute__((noreturn)) void become(const struct host_bwrap *bwrap, cha
         char *const environment[] = { NULL };
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-        if (null >= 0 && dup2(null, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
-            (kept < 0 || fcntl(kept, F_SETFD, 0) >= 0))
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) >= 0 && null >= 0 && dup2(null, 0) == 0 &&
+            dup2(output, 1) == 1 && dup2(output, 2) == 2 && (kept < 0 || fcntl(kept, F_SETFD, 0) >= 0))
                 execve(bwrap->path, argv, environment);
         _exit(127);
+}
+
+/* Who executes a program tells its parent of its end by SIGCHLD, whatever it was started with. So that is not the host program. */
+static __attribute__((noreturn)) void stand_between(const struct host_bwrap *bwrap, char *const *argv,
+                                                    int kept, int output)
+{
+        int status = -1;
+        pid_t pid = probe_fork();
+
+        if (!pid)
+                become(bwrap, argv, kept, output);
+        if (pid > 0)
+                probe_wait(pid, &status);
+        _exit(pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 127);
 }
 
 /* Runs it and returns whether it ended well; what it said is in `line`. It gets the descriptor `kept`, if there is one. */
@@ -317,7 +332,7 @@ static bool run(const struct host_bwrap *bwrap, char *const *argv, int kept, cha
                 return false;
         pid = probe_fork();
         if (!pid)
-                become(bwrap, argv, kept, ends[1]);
+                stand_between(bwrap, argv, kept, ends[1]);
         close(ends[1]);
         has_answered = pid > 0 && read_line(ends[0], line, size);
         close(ends[0]);
