@@ -117,7 +117,7 @@ static void compile_bwrap(const abatis_policy *policy, const abatis_host *host, 
 {
         abatis_host as_if = *host;
 
-        as_if.namespaces = !host->bwrap.is_setuid ? NAMESPACES_USER : NAMESPACES_ROOT;
+        as_if.namespaces = NAMESPACES_USER;
         as_if.has_mount_setattr = true;
         as_if.has_broker = as_if.has_descriptors = false;
         snprintf(as_if.broker_reason, sizeof(as_if.broker_reason),

@@ -38,9 +38,8 @@ struct host_cgroup {
  * else holds a policy, or by the full probe. */
 struct host_bwrap {
         bool is_probed;
-        bool is_available; /* it makes namespaces and a read-only world here, */
-        bool has_network;  /* and a network of its own */
-        bool is_setuid;
+        bool is_available;             /* it makes namespaces and a read-only world here, */
+        bool has_network;              /* and a network of its own */
         int minor;                     /* of version 0.MINOR */
         char path[256];                /* absolute; the file that was tried is the file that is used: */
         uint64_t device, inode;        /* this one, */

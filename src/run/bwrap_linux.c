@@ -95,9 +95,7 @@ static void hide(struct writer *writer, const struct step *step)
 /* What is not here is done by somebody else: outside, or inside. */
 static void add_step(struct writer *writer, const struct step *step, bool has_new_root)
 {
-        if (step->op == PLAN_NAMESPACES && !writer->order->bwrap->is_setuid)
-                add(writer, "--unshare-user");
-        else if (step->op == PLAN_READ_ONLY_WORLD && !has_new_root)
+        if (step->op == PLAN_READ_ONLY_WORLD && !has_new_root)
                 add_bind(writer, "--ro-bind", "/");
         else if (step->op == PLAN_DEVICES)
                 add_two(writer, "--dev", "/dev");
@@ -142,9 +140,12 @@ static int terminate(struct strings *list, abatis_error *err)
 
 int bwrap_arguments(const struct bwrap_order *order, struct strings *out, abatis_error *err)
 {
+        /* PID 1 inside keeps one capability, of which it makes no use: the kernel lets nobody change how it is scheduled who has none. */
         static const char *const always[] = {
-                "--unshare-pid", "--unshare-ipc", "--unshare-uts",        "--cap-drop",
-                "ALL",           "--as-pid-1",    "--unshare-cgroup-try", "--die-with-parent"
+                "--unshare-user", "--unshare-pid",        "--unshare-ipc",
+                "--unshare-uts",  "--unshare-cgroup-try", "--die-with-parent",
+                "--as-pid-1",     "--cap-drop",           "ALL",
+                "--cap-add",      "CAP_SYS_NICE",
         };
         struct writer writer = { .order = order, .out = out, .err = err };
         const bool has_new_root = has_step(order, PLAN_NEW_ROOT);
@@ -219,16 +220,17 @@ static bool judge(struct host_bwrap *bwrap)
         bwrap->inode = status.st_ino;
         bwrap->changed_s = status.st_ctim.tv_sec;
         bwrap->changed_ns = status.st_ctim.tv_nsec;
-        bwrap->is_setuid = status.st_mode & S_ISUID;
+        /* Who watches inside would have no capability, and so nothing that the command has not, too. */
+        if (status.st_mode & (S_ISUID | S_ISGID))
+                return refuse(bwrap, bwrap->path, "is set-uid; fix: chmod u-s, or the native backend");
         snprintf(path, sizeof(path), "%s", bwrap->path);
         for (;;) {
                 char *slash = strrchr(path, '/');
 
                 if (!is_root_s(&status))
                         return refuse(
-                                bwrap,
-                                "others than root can change %.120s; fix: root's, and no write permission for others",
-                                path);
+                                bwrap, path,
+                                "can be changed by others than root; fix: root's, and no write permission for others");
                 if (!slash || !path[1])
                         return true;
                 slash[slash == path] = '\0';
