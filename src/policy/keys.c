@@ -5,6 +5,9 @@
 
 #include "base/units.h"
 
+const char *const backend_names[BACKEND_COUNT + 1] = { "auto",     "native",       "bwrap",
+                                                       "seatbelt", "appcontainer", "none" };
+
 const struct key keys[KEY_COUNT] = {
         [KEY_VERSION] = { "version", TYPE_VERSION, "The version of this format: 1." },
         [KEY_EXTENDS] = { "extends", TYPE_BASES,

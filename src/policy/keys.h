@@ -72,6 +72,19 @@ enum key_type {
         TYPE_LOG, /* on, off, true, false, or the path of a file; also said in the place of the whole section */
 };
 
+/* Who enforces: named in a policy, and chosen in src/backend/. */
+enum backend_kind {
+        BACKEND_AUTO,
+        BACKEND_NATIVE,
+        BACKEND_BWRAP,
+        BACKEND_SEATBELT,
+        BACKEND_APPCONTAINER,
+        BACKEND_NONE,
+        BACKEND_COUNT
+};
+/* In the order of the kinds, and NULL at the end. */
+extern const char *const backend_names[BACKEND_COUNT + 1];
+
 struct key {
         const char *name; /* "filesystem.read" */
         enum key_type type;

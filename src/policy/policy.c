@@ -43,9 +43,6 @@ const char *network_mode_name(enum network_mode mode)
         return "?";
 }
 
-const char *const backend_names[BACKEND_COUNT + 1] = { "auto",     "native",       "bwrap",
-                                                       "seatbelt", "appcontainer", "none" };
-
 enum { MANY_RULES = 64 };
 
 enum key_id limit_key_id(enum limit limit)

@@ -26,17 +26,6 @@ struct rule {
         bool covers_later; /* holds for what appears at the path later; a preset's secrets hold for what is there */
 };
 
-/* Who enforces: named in a policy, and chosen in src/backend/. */
-enum backend_kind {
-        BACKEND_AUTO,
-        BACKEND_NATIVE,
-        BACKEND_BWRAP,
-        BACKEND_SEATBELT,
-        BACKEND_APPCONTAINER,
-        BACKEND_NONE,
-        BACKEND_COUNT
-};
-
 enum network_mode { NETWORK_DENY, NETWORK_UNIX_ONLY, NETWORK_ALLOW, NETWORK_LIST };
 
 static inline bool network_has_unix_sockets(enum network_mode mode)
@@ -283,8 +272,6 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE]);
 
 const char *rule_kind_name(enum rule_kind kind);
 const char *network_mode_name(enum network_mode mode);
-/* In the order of the kinds, and NULL at the end. */
-extern const char *const backend_names[BACKEND_COUNT + 1];
 /* "" is auto. A word that is none of them is an error that lists them. */
 int backend_kind_find(const char *name, enum backend_kind *out, abatis_error *err);
 enum key_id limit_key_id(enum limit limit);

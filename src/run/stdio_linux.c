@@ -109,7 +109,7 @@ static bool is_harmless_device(int fd, dev_t device)
 }
 
 /* Root owns the nodes, and through the host's mount could give them another mode: so they are opened again inside, too. */
-static int find_node(dev_t device, char **out, abatis_error *err)
+static int find_node(struct stdio *stdio, int index, dev_t device, abatis_error *err)
 {
         static const char *const nodes[] = { [3] = "/dev/null",
                                              [5] = "/dev/zero",
@@ -120,8 +120,9 @@ static int find_node(dev_t device, char **out, abatis_error *err)
 
         if (geteuid() || major(device) != 1 || number >= sizeof(nodes) / sizeof(*nodes) || !nodes[number])
                 return 0;
-        *out = strdup(nodes[number]);
-        return *out ? 0 : error_memory(err);
+        stdio->is_node[index] = true;
+        stdio->paths[index] = strdup(nodes[number]);
+        return stdio->paths[index] ? 0 : error_memory(err);
 }
 
 int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
@@ -132,7 +133,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
         stdio->is_far_reaching[index] = stdio->is_unix[index] = stdio->is_aimable[index] =
-                stdio->is_nameless[index] = false;
+                stdio->is_nameless[index] = stdio->is_node[index] = false;
         if (given >= 0 && fstat(given, &status) < 0) {
                 if (errno != EBADF)
                         return error_os(err, errno, "cannot examine %s", names[index]);
@@ -143,7 +144,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 if (given < 0)
                         return error_os(err, errno, "cannot open /dev/null");
                 stdio->fds[index] = given;
-                return find_node(makedev(1, 3), &stdio->paths[index], err);
+                return find_node(stdio, index, makedev(1, 3), err);
         }
         if (S_ISREG(status.st_mode))
                 flags = fcntl(given, F_GETFL);
@@ -162,7 +163,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 stdio->is_far_reaching[index] = is_far_reaching(given, &stdio->is_unix[index]);
                 stdio->is_aimable[index] = is_aimable(given);
         } else if (S_ISCHR(status.st_mode)) {
-                r = find_node(status.st_rdev, &stdio->paths[index], err);
+                r = find_node(stdio, index, status.st_rdev, err);
         } else if (S_ISREG(status.st_mode) && status.st_nlink) {
                 r = find_path(given, flags, &stdio->paths[index], err);
         } else if (S_ISREG(status.st_mode)) {
@@ -220,7 +221,7 @@ int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_conn
                                 err, ABATIS_E_INVALID,
                                 "%s is a socket that can be aimed at what the policy denies; give the command a pipe",
                                 names[i]);
-                else if (stdio->paths[i])
+                else if (stdio->paths[i] && !stdio->is_node[i])
                         r = check_file(stdio->paths[i], i, policy, err);
                 else if (stdio->is_nameless[i] && policy->commands.count && is_memory_file(stdio->devices[i]))
                         r = error_set(

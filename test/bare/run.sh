@@ -581,7 +581,7 @@ run_all() { # UID NAME
         if wants "second_sandbox_inside_is_refused$AS"; then
                 fresh
                 inside "$T/bin/abatis" run --no-audit -- /bin/true
-                [[ $? == 125 && $TEXT == *'cannot be enforced'*Landlock* ]] && ok "second_sandbox_inside_is_refused$AS" ||
+                [[ $? == 125 && $TEXT == *'can hold a sandbox: native: there are no namespaces, and no Landlock'* ]] && ok "second_sandbox_inside_is_refused$AS" ||
                         not_ok "second_sandbox_inside_is_refused$AS" "${TEXT:0:200}"
         fi
 }
