@@ -43,7 +43,7 @@ cpu_family = '$cpu'
 cpu = '$cpu'
 endian = 'little'
 END
-[ -e "$directory/build.ninja" ] || meson setup "$directory" --cross-file "$directory/cross.ini" >"$directory/setup.log" || {
+[ -e "$directory/build.ninja" ] || meson setup "$directory" "$here/.." --cross-file "$directory/cross.ini" >"$directory/setup.log" || {
         tail -n 20 "$directory/setup.log" >&2
         exit 1
 }

@@ -98,7 +98,7 @@ static int report_none(const abatis_host *host, abatis_error *err)
         for (size_t i = 0; i < COUNT; i++) {
                 const char *reason = find_reason(backends[i], host);
 
-                if (reason)
+                if (reason && backends[i]->system == host->system)
                         text_addf(&reasons, "%s%s: %s", reasons.length ? "; " : "",
                                   backend_names[backends[i]->kind], reason);
         }

@@ -83,5 +83,8 @@ int compile_here(abatis_policy *policy, abatis_host *host, bool is_best_effort, 
             host->bwrap.is_probed)
                 return r;
         host_probe_bwrap(host);
-        return host->bwrap.is_available ? backend_compile(policy, host, is_best_effort, out, err) : r;
+        /* Or to say why not. */
+        if (host->bwrap.is_available || r == ABATIS_E_NO_BACKEND)
+                r = backend_compile(policy, host, is_best_effort, out, err);
+        return r;
 }

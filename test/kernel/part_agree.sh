@@ -286,7 +286,10 @@ agree() { # POLICY FLAG...
                 explained="$? $(refused_clause /err)"
                 as_role /bin/abatis run --no-audit --workspace /ws "$@" -- /bin/true >/out 2>/err
                 ran="$? $(refused_clause /err)"
-                if [ "$explained" = "125 $UNHELD" ] && [ "$ran" = "125 $UNHELD" ]; then
+                # Where there is no backend at all, that is said, and no clause.
+                if [ "$explained$ran" = "125 125 " ] && grep -q 'nothing on this machine can hold a sandbox: native: ' /err; then
+                        ok "${policy}_is_refused_as_there_is_no_backend"
+                elif [ "$explained" = "125 $UNHELD" ] && [ "$ran" = "125 $UNHELD" ]; then
                         ok "${policy}_is_refused_as_explained"
                 else
                         not_ok "${policy}_is_refused_as_explained" \

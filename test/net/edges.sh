@@ -176,9 +176,9 @@ for number in range(300):
             assert sock.connect_ex((address, 99)), address' || return 1
         python3 -c 'import json, sys
 seen = json.loads(sys.argv[1])["connections"]
+# On a busy machine not every packet is seen; and whose one was may be unknown, which is another line.
 for address in "192.0.2.1", "192.0.2.2":
-    assert sum(c["count"] for c in seen if (c["verdict"], c["address"]) == ("refused", address)) == 300, seen
-# Whose one was may be unknown where nothing is answered in time: that is another line.
+    assert 100 < sum(c["count"] for c in seen if (c["verdict"], c["address"]) == ("refused", address)) <= 300, seen
 assert len(seen) <= 4, seen' "$(grep '^{' <<<"$TEXT")"
 }
 log_tells() { # the same, and an asked name is no way to write a secret down
