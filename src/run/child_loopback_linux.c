@@ -108,6 +108,7 @@ static long take_socket(const struct request *request)
  * the host's. */
 static long take_binding(const struct request *request, struct sockaddr_storage *name)
 {
+        /* cppcheck-suppress ctuuninitvar ; answer() has filled it */
         const size_t size = (size_t)(unsigned)request->args[2];
         long fd = size > sizeof(*name) ? -EINVAL : take_socket(request);
         long r = fd < 0 ? fd : caller_read(request, request->args[1], name, size);
