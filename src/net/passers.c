@@ -1,8 +1,10 @@
 /* passers.c: sees what in the sandbox is sent where there is no door, and tells of it.
  *
- * The kernel refuses that by itself, in silence. Of a stream its refusal is seen, so that those which find their door cost nothing here. Nothing depends on what is seen here: whoever floods it is not told of. */
+ * The kernel refuses that by itself, in silence. Of a stream its refusal is seen, so that those which find their door cost nothing here.
+ * Nothing is refused by what is seen here: of whoever floods it, what finds no room is only counted. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <netpacket/packet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,7 +13,16 @@
 #include "net/ranges.h"
 #include "net/relay.h"
 
-enum { PACKETS_AT_ONCE = 64, HEAD_SIZE = 128, V4_MIN = 20, V6_SIZE = 40, TCP = 6, UDP = 17, DNS_PORT = 53 };
+enum {
+        PACKETS_AT_ONCE = 64,
+        PACKETS_AT_MOST = 65536 /* more than there is room for */,
+        HEAD_SIZE = 128,
+        V4_MIN = 20,
+        V6_SIZE = 40,
+        TCP = 6,
+        UDP = 17,
+        DNS_PORT = 53
+};
 
 /* Of one relay, which lasts as long as its process. */
 static struct watch watch = { .fd = -1 };
@@ -95,11 +106,10 @@ static void tell(const struct passer *passer, const struct name *name)
                              passer->transport == TRANSPORT_UDP ? who_ask(relay, &question) : NULL);
 }
 
-static void see(struct watch *unused, uint32_t events)
+/* As many as have come, and no more than `most`. */
+static void take(int most)
 {
-        (void)unused;
-        (void)events;
-        for (int i = 0; i < PACKETS_AT_ONCE; i++) {
+        for (int i = 0; i < most; i++) {
                 uint8_t bytes[HEAD_SIZE];
                 ssize_t got = recv(watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
                 struct passer passer;
@@ -116,6 +126,28 @@ static void see(struct watch *unused, uint32_t events)
                 if (!is_answer(&passer) && !has_door(&passer, name))
                         tell(&passer, name);
         }
+}
+
+static void see(struct watch *unused, uint32_t events)
+{
+        (void)unused;
+        (void)events;
+        take(PACKETS_AT_ONCE);
+}
+
+void passers_catch_up(void)
+{
+        struct {
+                unsigned int count, lost; /* as the kernel has it: struct tpacket_stats */
+        } packets = { 0 };
+        socklen_t size = sizeof(packets);
+
+        if (watch.fd < 0)
+                return;
+        take(PACKETS_AT_MOST);
+        /* Since they were asked for last. */
+        if (!getsockopt(watch.fd, SOL_PACKET, PACKET_STATISTICS, &packets, &size))
+                relay->unheard += packets.lost;
 }
 
 int passers_start(struct relay *of)

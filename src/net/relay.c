@@ -64,7 +64,7 @@ void relay_send(struct relay *relay, const struct relay_event *event)
         if (send(relay->host.fd, &told, sizeof(told), (relay->is_heard ? 0 : MSG_DONTWAIT) | MSG_NOSIGNAL) <
             0) {
                 relay->is_heard = false;
-                relay->unheard++;
+                relay->unheard += event->count ? event->count : 1;
         }
 }
 
@@ -108,6 +108,7 @@ static void answer_mark(struct timer *timer)
         struct relay *relay = (struct relay *)(void *)((char *)timer - offsetof(struct relay, mark));
         struct relay_event event = { .kind = RELAY_MARKED, .count = relay->marks };
 
+        passers_catch_up();
         repeats_end(relay);
         streams_tell(relay);
         datagrams_tell(relay);
@@ -141,6 +142,7 @@ static void hear_host(struct watch *watch, uint32_t events)
         struct relay *relay = (struct relay *)(void *)((char *)watch - offsetof(struct relay, host));
         char words[8];
         const struct timeval patience = { .tv_sec = 1 };
+        struct relay_event last = { .kind = RELAY_MARKED };
 
         (void)events;
         if (hear_words(relay))
@@ -152,8 +154,12 @@ static void hear_host(struct watch *watch, uint32_t events)
         relay->is_heard = setsockopt(watch->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0;
         streams_end(relay);
         datagrams_end(relay);
+        passers_catch_up();
         repeats_end(relay);
         who_conclude(relay);
+        /* Has what was not told until now. */
+        last.count = relay->marks;
+        relay_send(relay, &last);
         loop_end(&relay->loop);
 }
 

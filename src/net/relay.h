@@ -36,9 +36,10 @@ struct relay {
         int spare;                     /* a descriptor to give up where there is no other left */
         char problem[RELAY_TEXT_SIZE]; /* why it cannot start, where errno does not say it all; or "" */
         bool is_heard;                 /* the host program waits for every event */
-        uint64_t unheard;              /* events that the host program had no room for */
-        struct timer mark;             /* set while one is to be answered */
-        uint64_t marks;                /* that were heard */
+        uint64_t
+                unheard; /* events that the host program had no room for, and refusals that we had none for */
+        struct timer mark; /* set while one is to be answered */
+        uint64_t marks;    /* that were heard */
 };
 
 /* relay.c: tells the host program, in some milliseconds; time is filled in. What it does not read in time is counted and dropped, and not waited for until
@@ -114,6 +115,8 @@ void repeats_end(struct relay *relay);
 
 /* passers.c: tells of what is sent where nobody listens. 0 or a negative errno. */
 int passers_start(struct relay *relay);
+/* Tells of all that have come until now, and counts what was lost of them. */
+void passers_catch_up(void);
 
 /* doors.c: listens in the sandbox's network, for names when they are asked for and for addresses from the start. 0 or a negative errno. */
 int doors_open_for_name(struct relay *relay, struct name *name);

@@ -26,6 +26,7 @@
 enum {
         BACKLOG = 512,
         SEEN_SIZE = 128,
+        SEEN_ROOM = 4 << 20,
 
         LOOPBACK = 1 /* the number of its device in every new network */
 };
@@ -156,40 +157,90 @@ static long prepare(long fd, const struct socket_request *request)
         return r;
 }
 
-/* On the loopback every packet comes by twice: once is enough. The kernel lets pass to us only datagrams, and its own answer to what
- * begins a stream where nobody listens: RST and ACK with the number 0, which a stream that has begun has one of in four billion times.
- * What does find somebody wakes nobody here. Counted from the head of IP. */
+/* ---- what is refused ------------------------------------------------------------------------------------- */
+
+enum { DNS_PORT = 53, LOOPBACK_NET = 127, FLAGS = 0x16, REFUSES = 0x14 /* RST and ACK, without SYN */ };
+
+/* Places in the filter, which goes forward only. */
+enum { V4_DATAGRAM = 16, V4_ADDRESS = 21, V6 = 23, V6_DATAGRAM = 33, V6_ADDRESS = 38, PASS = 46, DROP = 47 };
+
+#define LOAD(at, size, how, from) [at] = BPF_STMT(BPF_LD | (size) | (how), from)
+#define IF(at, how, value, yes, no) \
+        [at] = BPF_JUMP(BPF_JMP | (how) | BPF_K, value, (yes) - (at)-1, (no) - (at)-1)
+#define MASK(at, bits) [at] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
+#define BASE(at, offset) [at] = BPF_STMT(BPF_LDX | BPF_IMM, offset)
+#define GO(at, to) [at] = BPF_STMT(BPF_JMP | BPF_JA, (to) - (at)-1)
+#define END(at, size) [at] = BPF_STMT(BPF_RET | BPF_K, size)
+
+/* The kernel's own answer to what begins a stream where nobody listens (RST and ACK with the number 0, which a stream that has begun
+ * has one of in four billion times), and datagrams; neither DNS nor what the sandbox has with itself. What finds somebody wakes nobody
+ * here, and what is lost for want of room was refused. Counted from the head of IP. */
+static const struct sock_filter seen_code[] = {
+        LOAD(0, BPF_B, BPF_ABS, 0),
+        [1] = BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
+        IF(2, BPF_JEQ, 6, V6, 3),
+        /* IPv4: no later part of a packet */
+        LOAD(3, BPF_H, BPF_ABS, 6),
+        IF(4, BPF_JSET, 0x1fff, DROP, 5),
+        [5] = BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+        LOAD(6, BPF_B, BPF_ABS, 9),
+        IF(7, BPF_JEQ, IPPROTO_UDP, V4_DATAGRAM, 8),
+        IF(8, BPF_JEQ, IPPROTO_TCP, 9, DROP),
+        LOAD(9, BPF_B, BPF_IND, 13),
+        MASK(10, FLAGS),
+        IF(11, BPF_JEQ, REFUSES, 12, DROP),
+        LOAD(12, BPF_W, BPF_IND, 4),
+        IF(13, BPF_JEQ, 0, 14, DROP),
+        BASE(14, 12), /* whose answer it is */
+        GO(15, V4_ADDRESS),
+        LOAD(V4_DATAGRAM, BPF_H, BPF_IND, 0),
+        IF(17, BPF_JEQ, DNS_PORT, DROP, 18),
+        LOAD(18, BPF_H, BPF_IND, 2),
+        IF(19, BPF_JEQ, DNS_PORT, DROP, 20),
+        BASE(20, 16), /* where it goes */
+        LOAD(V4_ADDRESS, BPF_B, BPF_IND, 0),
+        IF(22, BPF_JEQ, LOOPBACK_NET, DROP, PASS),
+        /* IPv6 */
+        LOAD(V6, BPF_B, BPF_ABS, 6),
+        IF(24, BPF_JEQ, IPPROTO_UDP, V6_DATAGRAM, 25),
+        IF(25, BPF_JEQ, IPPROTO_TCP, 26, DROP),
+        LOAD(26, BPF_B, BPF_ABS, 53),
+        MASK(27, FLAGS),
+        IF(28, BPF_JEQ, REFUSES, 29, DROP),
+        LOAD(29, BPF_W, BPF_ABS, 44),
+        IF(30, BPF_JEQ, 0, 31, DROP),
+        BASE(31, 8),
+        GO(32, V6_ADDRESS),
+        LOAD(V6_DATAGRAM, BPF_H, BPF_ABS, 40),
+        IF(34, BPF_JEQ, DNS_PORT, DROP, 35),
+        LOAD(35, BPF_H, BPF_ABS, 42),
+        IF(36, BPF_JEQ, DNS_PORT, DROP, 37),
+        BASE(37, 24),
+        LOAD(V6_ADDRESS, BPF_W, BPF_IND, 0),
+        IF(39, BPF_JEQ, 0, 40, PASS),
+        LOAD(40, BPF_W, BPF_IND, 4),
+        IF(41, BPF_JEQ, 0, 42, PASS),
+        LOAD(42, BPF_W, BPF_IND, 8),
+        IF(43, BPF_JEQ, 0, 44, PASS),
+        LOAD(44, BPF_W, BPF_IND, 12),
+        IF(45, BPF_JEQ, 1, DROP, PASS),
+        END(PASS, SEEN_SIZE),
+        END(DROP, 0),
+};
+
+#undef LOAD
+#undef IF
+#undef MASK
+#undef BASE
+#undef GO
+#undef END
+
+/* On the loopback every packet comes by twice: once is enough. */
 static long make_seeing_socket(void)
 {
-        static const struct sock_filter code[] = {
-                BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
-                BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 6, 11, 0),
-                /* IPv4: no later part of a packet */
-                BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6),
-                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 18, 0),
-                BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 15, 0),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 15),
-                BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-                BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13),
-                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x16),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x14 /* RST and ACK without SYN */, 0, 11),
-                BPF_STMT(BPF_LD | BPF_W | BPF_IND, 4),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 8, 9),
-                /* IPv6 */
-                BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 6, 0),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 6),
-                BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 53),
-                BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x16),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x14, 0, 3),
-                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 44),
-                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
-                BPF_STMT(BPF_RET | BPF_K, SEEN_SIZE),
-                BPF_STMT(BPF_RET | BPF_K, 0),
-        };
-        const struct sock_fprog program = { sizeof(code) / sizeof(*code), (struct sock_filter *)code };
+        const struct sock_fprog program = { sizeof(seen_code) / sizeof(*seen_code),
+                                            (struct sock_filter *)seen_code };
+        const int room = SEEN_ROOM;
         const struct sockaddr_ll place = { .sll_family = AF_PACKET,
                                            .sll_protocol = swap(ETH_P_ALL),
                                            .sll_ifindex = LOOPBACK };
@@ -201,6 +252,9 @@ static long make_seeing_socket(void)
         r = RAW(SYS_setsockopt, fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
         if (r >= 0)
                 r = set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING);
+        /* As much as there may be: what finds no room is counted. */
+        if (r >= 0 && RAW(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
+                r = RAW(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
         if (r >= 0)
                 r = RAW(SYS_bind, fd, &place, sizeof(place));
         if (r >= 0)

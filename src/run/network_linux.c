@@ -309,11 +309,11 @@ static bool keep(struct network *network, struct relay_event *event)
 {
         struct seen *seen = &network->seen;
 
+        seen->list.omitted += count_unheard(network, event);
         /* Nobody has waited for its start, if the job has failed before. */
         if (event->kind == RELAY_READY || event->kind == RELAY_FAILED || is_ours(network, event))
                 return false;
         tame(event);
-        seen->list.omitted += count_unheard(network, event);
         if (network->of && event->kind == RELAY_CLOSED)
                 seen = find_seen(network, event);
         if (seen)

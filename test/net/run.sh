@@ -40,7 +40,7 @@ if [[ ${1:-} != --in-lab ]]; then
         ! type -P musl-gcc >/dev/null || musl-gcc -static "${flags[@]}" -o "$LAB/bin/fetch-musl" clients/fetch.c || exit 1
         ! type -P go >/dev/null ||
                 GO111MODULE=off GOCACHE=$LAB/go CGO_ENABLED=0 go build -o "$LAB/bin/fetch-go" clients/fetch.go || exit 1
-        cp inside.sh attempts.py edges.py datagrams.py ports.py published.py replaced.py sink.py "$LAB/bin/"
+        cp inside.sh attempts.py edges.py datagrams.py ports.py published.py relay.py replaced.py sink.py "$LAB/bin/"
         cp -r clients "$LAB/clients"
         if [[ -z ${PROTOTYPE:-} && -z ${INSIDE:-} ]]; then
                 cp "${ABATIS:-$BUILD/abatis}" "$LAB/bin/abatis" || exit 1
