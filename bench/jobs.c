@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static abatis_sandbox *open_sandbox(const struct place *place, int spares, const char *log,
-                                    const char *session)
+static abatis_sandbox *open_sandbox(const struct place *place, int spares, const char *log, const char *key,
+                                    const char *value)
 {
         char workspace[PATH_SIZE + 16];
         const abatis_policy_options policy_options = { .size = sizeof policy_options,
@@ -25,7 +25,7 @@ static abatis_sandbox *open_sandbox(const struct place *place, int spares, const
         snprintf(workspace, sizeof workspace, "%s/workspace", place->dir);
         if (abatis_policy_new(&policy_options, &policy, &err) < 0 ||
             abatis_policy_set(policy, "limits.timeout", "10m", &err) < 0 ||
-            abatis_policy_set(policy, "session", session, &err) < 0 ||
+            (key != NULL && abatis_policy_set(policy, key, value, &err) < 0) ||
             (log != NULL && abatis_policy_set(policy, "audit.log", log, &err) < 0) ||
             abatis_sandbox_open(policy, &options, &sandbox, &err) < 0)
                 die("no sandbox: %s", err.message);
@@ -37,12 +37,17 @@ static abatis_sandbox *open_sandbox(const struct place *place, int spares, const
 
 abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log)
 {
-        return open_sandbox(place, spares, log, "private");
+        return open_sandbox(place, spares, log, NULL, NULL);
 }
 
 abatis_sandbox *jobs_open_session(const struct place *place)
 {
-        return open_sandbox(place, 0, "off", "shared");
+        return open_sandbox(place, 0, "off", "session", "shared");
+}
+
+abatis_sandbox *jobs_open_sandbox_without_loopback(const struct place *place, int spares)
+{
+        return open_sandbox(place, spares, "off", "network.loopback", "false");
 }
 
 abatis_sandbox *jobs_open_sandbox(const struct place *place)

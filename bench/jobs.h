@@ -18,6 +18,8 @@ struct jobs {
 /* The first with the library's own number of spares and with an audit log; `log` as audit.log takes it, NULL is the usual one. */
 abatis_sandbox *jobs_open_sandbox(const struct place *place);
 abatis_sandbox *jobs_open_sandbox_with(const struct place *place, int spares, const char *log);
+/* One whose jobs can make no socket at all; without an audit log. */
+abatis_sandbox *jobs_open_sandbox_without_loopback(const struct place *place, int spares);
 /* One whose jobs share a session. */
 abatis_sandbox *jobs_open_session(const struct place *place);
 /* Returns the microseconds that `total` of them took. Every single one must have been right. */

@@ -57,9 +57,11 @@ static void measure_alone(const struct place *place, size_t rounds, bool is_bare
         struct way ways[] = {
                 { "posix_spawn", NULL, NULL },
                 { "a job of a prepared sandbox", jobs_open_sandbox_with(place, 1, "off"), NULL },
+                { "the same without a loopback", jobs_open_sandbox_without_loopback(place, 1), NULL },
                 { "the same with the audit log", jobs_open_sandbox_with(place, 1, NULL), NULL },
                 { "a job of a shared session", jobs_open_session(place), NULL },
                 { "a job that is begun from nothing", jobs_open_sandbox_with(place, -1, "off"), NULL },
+                { "likewise without a loopback", jobs_open_sandbox_without_loopback(place, -1), NULL },
         };
         enum { WAYS = sizeof ways / sizeof *ways };
         size_t order[WAYS];
@@ -94,6 +96,12 @@ static void measure_alone(const struct place *place, size_t rounds, bool is_bare
                 bar_at_most(place, "a prepared job, median, times posix_spawn", times, 1.25);
                 bar_at_most(place, "a prepared job, p99, times its own median",
                             quantile(ways[1].samples, rounds, 0.99) / median, 2.5);
+                /* Of commands that open no socket: it must be lost in the noise. */
+                bar_at_most(place, "the loopback, of a prepared job's median",
+                            median / quantile(ways[2].samples, rounds, 0.5), 1.05);
+                bar_at_most(place, "the loopback, of the median of one begun from nothing",
+                            quantile(ways[5].samples, rounds, 0.5) / quantile(ways[6].samples, rounds, 0.5),
+                            1.05);
         }
         for (size_t i = 0; i < WAYS; i++) {
                 abatis_sandbox_free(ways[i].sandbox);
@@ -121,9 +129,10 @@ static void measure_widths(const struct place *place)
         static struct command command;
         enum { WIDTHS = sizeof widths / sizeof *widths, SIXTY_FOUR = 3 };
         const char *const *environment = bench_environment(place);
-        abatis_sandbox *sandbox = jobs_open_sandbox_with(place, 4, "off");
+        abatis_sandbox *sandbox = jobs_open_sandbox_with(place, 4, "off"),
+                       *closed = jobs_open_sandbox_without_loopback(place, 4);
         double spawned[WIDTHS][WIDTH_ROUNDS], inside[WIDTHS][WIDTH_ROUNDS], ratios[WIDTHS][WIDTH_ROUNDS],
-                medians[WIDTHS], least[WIDTH_ROUNDS];
+                medians[WIDTHS], least[WIDTH_ROUNDS], loopback[WIDTH_ROUNDS];
         command_init(&command, place, &plain_spawn, payload);
         /* Each width once in a round, so that all see the same load of the machine. */
         for (size_t round = 0; round < WIDTH_ROUNDS; round++)
@@ -131,14 +140,20 @@ static void measure_widths(const struct place *place)
                         const struct jobs jobs = { .sandbox = sandbox,
                                                    .argv = command.words,
                                                    .environment = environment,
-                                                   .at_once = widths[i] };
+                                                   .at_once = widths[i] },
+                                          closed_jobs = { .sandbox = closed,
+                                                          .argv = command.words,
+                                                          .environment = environment,
+                                                          .at_once = widths[i] };
                         spawned[i][round] =
                                 LAUNCHES * 1e6 / spawn_many(&command, environment, LAUNCHES, widths[i]);
                         inside[i][round] = LAUNCHES * 1e6 / jobs_run(&jobs, LAUNCHES);
                         ratios[i][round] = inside[i][round] / spawned[i][round];
-                        if (i == SIXTY_FOUR)
-                                least[round] =
-                                        LAUNCHES * 1e6 / least_took(place, environment) / spawned[i][round];
+                        if (i != SIXTY_FOUR)
+                                continue;
+                        least[round] = LAUNCHES * 1e6 / least_took(place, environment) / spawned[i][round];
+                        loopback[round] =
+                                inside[i][round] * jobs_run(&closed_jobs, LAUNCHES) / 1e6 / LAUNCHES;
                 }
         printf("launches a second, medians of %d rounds of %d\n%-12s %12s %12s %8s\n", WIDTH_ROUNDS, LAUNCHES,
                "at once", "posix_spawn", "prepared", "ratio");
@@ -160,7 +175,10 @@ static void measure_widths(const struct place *place)
                      quantile(ratios[SIXTY_FOUR], WIDTH_ROUNDS, 0.5), 0.7);
         bar_at_least(place, "prepared jobs a second, 256 at once, times 8 at once", medians[4] / medians[2],
                      0.95);
+        bar_at_least(place, "prepared jobs a second, 64 at once, times those without a loopback",
+                     quantile(loopback, WIDTH_ROUNDS, 0.5), 0.9);
         abatis_sandbox_free(sandbox);
+        abatis_sandbox_free(closed);
 }
 
 int main(int argc, char **argv)

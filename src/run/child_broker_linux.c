@@ -475,9 +475,14 @@ long child_broker_prepare(struct child_job *job)
 }
 
 /* A keeper's filter refuses it to whoever has no pass. */
-static long load(const struct child_job *job, const struct sock_fprog *filter, unsigned flags)
+long child_broker_load(const struct sock_fprog *filter, uint64_t pass)
 {
-        return RAW_PASSING(job->pass, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, filter);
+        const unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        long listener =
+                RAW_PASSING(pass, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | FLAG_WAIT_KILLABLE, filter);
+
+        return listener != -EINVAL ? listener
+                                   : RAW_PASSING(pass, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, filter);
 }
 
 bool child_asks_init(const struct child_job *job)
@@ -487,11 +492,8 @@ bool child_asks_init(const struct child_job *job)
 
 long child_broker_give(struct child_job *job)
 {
-        const struct sock_fprog *filter = job->closed ? job->closed : &job->plan->filter;
-        long listener = load(job, filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE), r;
+        long listener = child_broker_load(job->closed ? job->closed : &job->plan->filter, job->pass), r;
 
-        if (listener == -EINVAL)
-                listener = load(job, filter, SECCOMP_FILTER_FLAG_NEW_LISTENER);
         if (listener < 0)
                 return listener;
         if (job->ground->namespaces) {

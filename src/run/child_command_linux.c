@@ -343,9 +343,9 @@ static void await_launch(struct child_job *job)
 /* The kernel gives the lowest numbers that are free. What is kept is closed by the exec, and is none of them. */
 static long take_launch(struct child_job *job)
 {
-        /* The listener is init's to take, unless it was sent. */
+        /* The listener is init's to take, unless it was sent, or is a nest's. */
         long kept[2] = { job->launches, job->listener };
-        long r = child_close_others(kept, child_asks_init(job) && job->ground->namespaces ? 2 : 1, 0);
+        long r = child_close_others(kept, job->listener ? 2 : 1, 0);
         char byte = 0;
 
         if (r >= 0) {

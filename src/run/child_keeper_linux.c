@@ -2,7 +2,8 @@
  *
  * It lives in a user namespace and in mounts of its own, where the world of the sandbox is laid out: all that its jobs have in
  * common. It has their filter, too, since a filter is inherited for nothing and takes a third of a program's start to load. On
- * request it starts init in a copy of its mounts and in a new PID namespace; what must be each job's own is left to that.
+ * request it starts init in a copy of its mounts and in a new PID namespace; what must be each job's own is left to that. Where the filter
+ * asks init for sockets, it is a thread of the keeper's that has it and starts init: a nest, for one job at a time.
  *
  * Init is the host process's child, as if that had started it. Until its launch it ends with the keeper, and then depends on it no more. */
 #define _GNU_SOURCE
@@ -72,7 +73,7 @@ static bool lay_world(struct child_keeper *keeper)
                 r = close_others(keeper);
         if (r >= 0)
                 r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        if (r >= 0 && keeper->filter.len)
+        if (r >= 0 && keeper->filter.len && !keeper->has_nests)
                 r = RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &keeper->filter);
         return r >= 0;
 }
@@ -101,6 +102,13 @@ static void let_go(int *held)
         }
 }
 
+/* Who begins jobs: the keeper, or one of its nests, which ends with it. */
+struct beginner {
+        const struct child_keeper *keeper;
+        struct pollfd waits[3]; /* the host program, its mounts, requests */
+        long listener;          /* of the filter's questions; 0: it asks none; or why there is none */
+};
+
 /* Of this file, so that its address needs no table. */
 static void begin(void *job)
 {
@@ -109,33 +117,36 @@ static void begin(void *job)
 
 /* Returns init's number, or an error. The kernel has written it before init runs, and before we can be killed. From the last line on the
  * job may be at its end, and its memory somebody else's. */
-static long start(const struct child_keeper *keeper, struct child_job *job)
+static long start(const struct beginner *beginner, struct child_job *job)
 {
+        const struct child_keeper *keeper = beginner->keeper;
         const uint64_t flags = CLONE_VM | CLONE_PARENT | CLONE_PARENT_SETTID | keeper->job_namespaces;
-        long pid;
+        long pid = beginner->listener;
 
         job->host_pidfd = keeper->host_pidfd;
         job->umask = keeper->umask;
         job->life = keeper->life[0];
-        pid = raw_clone_call(SYS_clone, (long)flags, (long)(job->command_stack - CHILD_STACK_SIZE),
-                             (long)&job->init, 0, job->pass, begin, job);
+        job->questions = (int)beginner->listener;
+        if (pid >= 0)
+                pid = raw_clone_call(SYS_clone, (long)flags, (long)(job->command_stack - CHILD_STACK_SIZE),
+                                     (long)&job->init, 0, job->pass, begin, job);
         child_set(&job->begun, pid < 0 ? (int)pid : 1);
         return pid;
 }
 
-static void serve(const struct child_keeper *keeper)
+static void open_nest(struct child_nest *nest, int requests);
+
+static void serve(struct beginner *beginner)
 {
-        struct pollfd waits[3] = { { keeper->host_pidfd, POLLIN, 0 },
-                                   { keeper->host_mounts, POLLPRI, 0 },
-                                   { keeper->requests, POLLIN, 0 } };
-        int held[HELD_COUNT], launches;
+        struct pollfd *waits = beginner->waits;
+        int held[HELD_COUNT], given;
         bool is_holding = false;
 
         for (int i = 0; i < HELD_COUNT; i++)
                 held[i] = -1;
         for (;;) {
                 const struct timespec patience = { 0, 20 * 1000 * 1000 };
-                struct child_job *job;
+                struct child_order request;
                 bool is_to_be_held;
                 long r = RAW(SYS_ppoll, waits, 3, is_holding ? &patience : 0, 0, 0);
 
@@ -145,27 +156,64 @@ static void serve(const struct child_keeper *keeper)
                 if (r <= 0)
                         continue;
                 if (waits[0].revents || waits[1].revents ||
-                    child_receive(keeper->requests, &job, sizeof(job), &launches, 1, MSG_CMSG_CLOEXEC) < 0)
+                    child_receive(waits[2].fd, &request, sizeof(request), &given, 1, MSG_CMSG_CLOEXEC) < 0)
                         return;
-                job->launches = launches;
-                is_to_be_held = !job->is_among_many;
-                r = start(keeper, job);
-                RAW(SYS_close, launches);
+                if (request.nest) {
+                        open_nest(request.nest, given);
+                        RAW(SYS_close, given);
+                        continue;
+                }
+                request.job->launches = given;
+                is_to_be_held = !request.job->is_among_many;
+                r = start(beginner, request.job);
+                RAW(SYS_close, given);
                 if (r > 0 && is_to_be_held)
                         hold_mounts(held, (int)r);
                 is_holding = true;
         }
 }
 
+/* What it hears of the keeper's is none of its business; and no other nest has its descriptors. */
+static void serve_nest(void *argument)
+{
+        const struct child_nest *nest = argument;
+        const struct child_keeper *keeper = nest->keeper;
+        struct beginner beginner = { .keeper = keeper,
+                                     .waits = { { -1, 0, 0 }, { -1, 0, 0 }, { nest->requests, POLLIN, 0 } } };
+        long kept[5] = { keeper->host_pidfd, keeper->host_root, keeper->life[0], keeper->life[1],
+                         nest->requests };
+
+        child_close_others(kept, 5, 3);
+        beginner.listener = child_broker_load(&keeper->filter, 0);
+        serve(&beginner);
+        for (;;)
+                RAW(SYS_exit, 0);
+}
+
+static void open_nest(struct child_nest *nest, int requests)
+{
+        struct clone3_arguments arguments = { .flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
+                                              .stack = (uintptr_t)nest->stack,
+                                              .stack_size = CHILD_STACK_SIZE };
+
+        nest->requests = requests;
+        raw_clone(&arguments, serve_nest, nest);
+}
+
 void child_keep(void *argument)
 {
         struct child_keeper *keeper = argument;
+        struct beginner beginner = { .keeper = keeper };
 
         RAW(SYS_prctl, PR_SET_NAME, "abatis keeper", 0, 0, 0);
         child_reset_signals();
         keeper->umask = (int)RAW(SYS_umask, 0);
-        if (RAW(SYS_pipe2, keeper->life, O_CLOEXEC) >= 0 && close_others(keeper) >= 0 && lay_world(keeper))
-                serve(keeper);
+        if (RAW(SYS_pipe2, keeper->life, O_CLOEXEC) >= 0 && close_others(keeper) >= 0 && lay_world(keeper)) {
+                beginner.waits[0] = (struct pollfd){ keeper->host_pidfd, POLLIN, 0 };
+                beginner.waits[1] = (struct pollfd){ keeper->host_mounts, POLLPRI, 0 };
+                beginner.waits[2] = (struct pollfd){ keeper->requests, POLLIN, 0 };
+                serve(&beginner);
+        }
         for (;;)
                 RAW(SYS_exit_group, 0);
 }

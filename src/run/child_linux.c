@@ -397,7 +397,7 @@ static long open_signals(struct child_job *job, const struct init_step *start)
 static bool start_broker(struct child_job *job)
 {
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
-        long r = child_asks_init(job) ? child_broker_take(job) : 0;
+        long r = child_asks_init(job) && !job->questions ? child_broker_take(job) : job->questions;
 
         if (job->plan->broker && r >= 0)
                 r = child_broker_start(job, r);
@@ -487,12 +487,13 @@ void child_init_ready(void *argument)
         struct child_job *job = argument;
         const struct init_step start = { .op = INIT_START, .plan_op = job->ground->plan_op };
         const struct child_broker *broker = job->plan->broker;
-        long kept[4] = { job->host_pidfd, job->launches, job->life,
-                         broker && broker->sockets ? broker->host : job->life };
+        long kept[5] = { job->host_pidfd, job->launches, job->life,
+                         broker && broker->sockets ? broker->host : job->life,
+                         job->questions ? job->questions : job->life };
         long signals, r;
 
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
-        child_close_others(kept, 4, 3);
+        child_close_others(kept, 5, 3);
         r = do_without_namespaces(job);
         if (r >= 0 && *job->own_tmp) {
                 r = RAW(SYS_mkdirat, AT_FDCWD, job->own_tmp, 0700);

@@ -238,7 +238,7 @@ struct child_job {
         uint64_t loopback_id;
         int loopback_lock, loopback_word;
         int loopback_socket[3]; /* domain, type, protocol */
-        int questions; /* init's descriptor of the listener, where there is a loopback and no broker */
+        int questions; /* init's descriptor of the listener, where there is a loopback and no broker; from its nest, if it has one */
         int broker_sockets[2];                  /* from the command to init, where there are no namespaces */
         struct child_broker_room *broker_rooms; /* one for each of its threads */
         int broker_count;
@@ -280,14 +280,28 @@ struct child_relay {
 struct child_keeper {
         struct child_job world;   /* the steps are done for it, and it has the report; nothing of it runs */
         struct sock_fprog filter; /* empty: each job loads its own, for its own broker */
-        uint64_t job_namespaces;  /* clone flags */
-        int host_pidfd;           /* readable when the host process is gone */
-        int host_root;            /* child_broker.host, or another one twice where there is none */
+        bool has_nests; /* the filter asks for sockets on a loopback: nests load it, and begin the jobs */
+        uint64_t job_namespaces; /* clone flags */
+        int host_pidfd;          /* readable when the host process is gone */
+        int host_root;           /* child_broker.host, or another one twice where there is none */
         int host_mounts; /* readable, in poll's sense, when the host's mounts change: then the keeper ends, and lets go of all */
         int life[2]; /* pipe: whoever waits for a launch ends with the keeper */
-        int requests; /* socket: a pointer to a struct child_job, with the socket that its launch will come through. The
-                         keeper's first message is two descriptors: see keeper_linux.c */
+        int requests; /* socket: struct child_order. The keeper's first message is two descriptors: see keeper_linux.c */
         int umask; /* the host's when it was started */
+};
+
+/* A thread of the keeper's that has loaded the filter itself, and hears what it asks. A job that is begun there has the filter from it, and
+ * init the listener. One job at a time: so whose a question is needs no answer. */
+struct child_nest {
+        const struct child_keeper *keeper;
+        int requests; /* socket: struct child_order, of jobs */
+        char *stack;  /* owned by the host program */
+};
+
+/* One of the two, with a descriptor: the socket that the job's launch will come through, or the nest's own socket. */
+struct child_order {
+        struct child_job *job;
+        struct child_nest *nest;
 };
 
 /* The keeper's entry; does not return. */
@@ -325,6 +339,8 @@ void child_sweep_below(struct child_job *job, int pid);
  * init takes the descriptor that questions come through, and starts threads that answer them. */
 long child_broker_prepare(struct child_job *job);
 long child_broker_give(struct child_job *job);
+/* Loads a filter that asks; returns the descriptor that its questions come through, or an error. */
+long child_broker_load(const struct sock_fprog *filter, uint64_t pass);
 long child_broker_take(struct child_job *job);
 long child_broker_start(struct child_job *job, long listener);
 /* Before the command is started: see child_connect_linux.c. */

@@ -39,8 +39,4 @@ struct filter_options {
 /* Fails only if the program outgrows FILTER_MAX. */
 int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err);
 
-/* Of a job that has the other one from its keeper: asks about all that this may ask about. What is refused stays refused,
- * whichever of the two says so. */
-void filter_build_questions(struct filter *filter);
-
 #endif

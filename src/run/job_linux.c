@@ -259,6 +259,8 @@ void job_free(struct job *job)
                 job_reap(job, 0, NULL);
         if (job->session)
                 session_leave(job);
+        if (job->is_reaped && job->context.resources)
+                keeper_vacate(job->context.resources->keeper, job);
         /* Init has done it, if it came to that. */
         child_tmp_remove(&job->child);
 

@@ -6,6 +6,7 @@
 
 #include "run/ground_linux.h"
 #include "run/meter_linux.h"
+#include "run/nests_linux.h"
 #include "run/network_linux.h"
 #include "run/pipe_linux.h"
 #include "run/resources_linux.h"
@@ -41,6 +42,7 @@ struct job {
         struct stream streams[2];     /* stdout and stderr, if they pass through us */
         enum stream_state watched[2]; /* what epoll waits for on their behalf */
         bool is_ready;           /* a keeper has begun it: what it lacks comes with the launch, through: */
+        struct nest_lease nest;  /* where in the keeper it was begun */
         int launches[2];         /* sockets, or -1: ours, and the command's until the keeper has it */
         struct session *session; /* that it is a guest of, or NULL: then init is not its own, but there is: */
         int control;             /* a socket to its usher, or -1 */

@@ -22,6 +22,7 @@
 #include "base/own.h"
 #include "base/statx.h"
 #include "run/job_linux.h"
+#include "run/nests_linux.h"
 #include "run/self_linux.h"
 #include "run/stamps_linux.h"
 #include "run/syscall_linux.h"
@@ -45,7 +46,6 @@ struct keeper {
         pid_t owner;                 /* who forks has a copy of this, and not of the processes */
         struct steps world_steps, job_steps;
         struct child_plan world_plan, job_plan;
-        struct filter questions; /* that a job has beside the keeper's, if it has a loopback */
         struct filter_options filter_options;
         const char **
                 places; /* owned: where something is mounted in the world, from its root; borrowed from the steps */
@@ -63,6 +63,7 @@ struct keeper {
         struct ground ground;
         char *stack;
         int *slots;
+        struct nests nests;
         struct self self; /* this process, when it was started */
         int pidfd, requests;
         int host_mounts; /* readable, in poll's sense, once a mount of the host's comes or goes */
@@ -222,14 +223,17 @@ static struct job *draft(struct keeper *keeper)
 static struct job *begin(struct keeper *keeper)
 {
         struct job *job = keeper->draft ? keeper->draft : draft(keeper);
+        const struct child_order request = { .job = job ? &job->child : NULL };
+        int requests = keeper->requests;
 
         keeper->draft = NULL;
         if (!job)
                 return NULL;
         job->child.pass = keeper->pass; /* of this keeper, which may be a later one than the draft */
         job->child.is_among_many = keeper->job_count > keeper->wanted;
-        if (child_send(keeper->requests, &(struct child_job *){ &job->child }, sizeof(struct child_job *),
-                       &job->launches[1], 1) < 0) {
+        if (keeper->child.has_nests)
+                requests = nests_take(&keeper->nests, &keeper->child, keeper->requests, &job->nest);
+        if (requests < 0 || child_send(requests, &request, sizeof(request), &job->launches[1], 1) < 0) {
                 job_drop(job);
                 return NULL;
         }
@@ -299,6 +303,7 @@ static void release(struct keeper *keeper)
         for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
                 if (fds[i] >= 0)
                         close(fds[i]);
+        nests_clear(&keeper->nests);
         free(keeper->stack);
         free(keeper->slots);
         keeper->stack = NULL;
@@ -340,6 +345,7 @@ static long clone_keeper(struct keeper *keeper, int requests, int host_mounts)
                                                   .slots = keeper->slots },
                                        .filter = { (unsigned short)keeper->filter.length,
                                                    keeper->filter.code },
+                                       .has_nests = keeper->world_plan.has_loopback && !broker,
                                        .job_namespaces = ground_namespaces_in_world(keeper->resources->host),
                                        .host_pidfd = host,
                                        .host_root = broker && broker->sockets ? broker->host : host,
@@ -497,6 +503,12 @@ void keeper_note_end(struct keeper *keeper)
         note(keeper, false);
 }
 
+void keeper_vacate(struct keeper *keeper, const struct job *job)
+{
+        if (keeper && keeper->owner == getpid())
+                nests_give_back(&keeper->nests, &job->nest);
+}
+
 int keeper_launch(struct job *job)
 {
         const char byte = 0;
@@ -532,10 +544,6 @@ static int make(struct keeper *keeper, const struct plan *plan, const abatis_pol
         resources_describe_filter(plan, policy, &keeper->filter_options);
         share_plan(&keeper->world_plan, resources, &keeper->world_steps, &keeper->world_steps);
         share_plan(&keeper->job_plan, resources, &keeper->job_steps, &keeper->world_steps);
-        filter_build_questions(&keeper->questions);
-        if (resources->child.has_loopback && !resources->child.broker)
-                keeper->job_plan.filter = (struct sock_fprog){ (unsigned short)keeper->questions.length,
-                                                               keeper->questions.code };
         return r;
 }
 
@@ -551,6 +559,7 @@ void resources_prepare(struct resources *resources, const struct plan *plan, con
         if (!keeper)
                 return;
         pthread_mutex_init(&keeper->lock, NULL);
+        nests_init(&keeper->nests);
         keeper->resources = resources;
         keeper->owner = getpid();
         keeper->has_deadline = policy->limits[LIMIT_TIMEOUT];
@@ -573,6 +582,7 @@ void keeper_free(struct keeper *keeper)
         steps_done(&keeper->world_steps);
         steps_done(&keeper->job_steps);
         free(keeper->places);
+        nests_done(&keeper->nests);
         pthread_mutex_destroy(&keeper->lock);
         free(keeper);
 }

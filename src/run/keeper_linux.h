@@ -12,6 +12,8 @@ struct keeper;
 
 /* From any thread of the process that prepared the sandbox. A job that waits for its launch (job.is_ready), or NULL. */
 struct job *keeper_take(struct keeper *keeper);
+/* Of a job of whose processes none is left: another may be begun where it was. `keeper` may be NULL. */
+void keeper_vacate(struct keeper *keeper, const struct job *job);
 /* Lets the command of such a job go; negative if there is none any more. */
 int keeper_launch(struct job *job);
 /* Of every job of the sandbox, when its command has been let go and when it has ended: the best times to begin the next ones.

@@ -282,11 +282,6 @@ static void begin_landlock(struct opener *opener)
                 restrict_paths(opener);
 }
 
-static bool asks_init(const struct plan *plan)
-{
-        return plan_has(plan, PLAN_BROKER) || plan_has(plan, PLAN_LOOPBACK);
-}
-
 /* What is left for the command when its filter is loaded. */
 static void finish_command(struct opener *opener)
 {
@@ -297,7 +292,7 @@ static void finish_command(struct opener *opener)
                         opener_command(opener, COMMAND_LANDLOCK);
         } else {
                 /* Init has the listener, and answers. */
-                if (asks_init(opener->plan))
+                if (plan_has(opener->plan, PLAN_BROKER))
                         opener_command(opener, COMMAND_WAIT);
                 opener_command(opener, COMMAND_TAKE);
                 if (lists_entries(opener->plan))
@@ -431,7 +426,7 @@ static void translate(struct opener *opener, const struct step *step)
 }
 
 /* What each job must have afresh is left out of the world. The filter is its keeper's, unless a broker answers for it: that is of one
- * job, as is who makes sockets on its loopback, for which a job has a short filter beside the keeper's. */
+ * job. */
 static bool is_in_part(const struct opener *opener, enum plan_op op)
 {
         bool is_for_each = op == PLAN_TERMINALS || op == PLAN_PRIVATE_TMP || op == PLAN_PROC ||
@@ -444,7 +439,7 @@ static bool is_in_part(const struct opener *opener, enum plan_op op)
                 return !is_for_each && op != PLAN_SECCOMP;
         case STEPS_JOB:
                 return is_for_each || op == PLAN_PRIVATE_SHM ||
-                       (op == PLAN_SECCOMP && asks_init(opener->plan));
+                       (op == PLAN_SECCOMP && plan_has(opener->plan, PLAN_BROKER));
         case STEPS_WRAP:
         case STEPS_INSIDE:
                 break;

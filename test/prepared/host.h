@@ -43,6 +43,8 @@ int number(void);
 
 /* changes.c */
 void test_changes_of_the_host(void);
+/* loopbacks.c */
+void test_loopbacks(void);
 /* rules.c */
 void test_rules_made_ahead(void);
 /* guests.c */

@@ -541,6 +541,8 @@ int main(int argc, char **argv)
         test_appears();
         if (is_bare)
                 test_rules_made_ahead();
+        else /* there is no network without a namespace */
+                test_loopbacks();
         test_shared_sessions();
         test_guests();
         test_threads();

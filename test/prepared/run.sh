@@ -15,7 +15,7 @@ trap 'chmod -R u+rwx "$T" "$S" 2>/dev/null; rm -rf "$T" "$S"' EXIT
 chmod 755 "$T" "$S"
 flags=()
 grep -q -- '-fsanitize=' "$BUILD/build.ninja" && flags=("-fsanitize=address,undefined")
-"${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c changes.c rules.c shared.c guests.c host.c \
+"${CC:-cc}" "${flags[@]}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -I../../include -pthread -o "$T/prepared" prepared.c changes.c loopbacks.c rules.c shared.c guests.c host.c \
         "$BUILD/libabatis.a" -ljansson -lyaml || exit 1
 "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Werror -static -o "$T/enter" ../tree/enter.c || exit 1
 

@@ -1,0 +1,107 @@
+/* nests_linux.c: the nests of a keeper. */
+#define _GNU_SOURCE
+#include "run/nests_linux.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+struct nest {
+        struct child_nest child;
+        int requests; /* our end */
+        struct nest *next, *next_free;
+};
+
+void nests_init(struct nests *nests)
+{
+        *nests = (struct nests){ 0 };
+        pthread_mutex_init(&nests->lock, NULL);
+}
+
+static void drop(struct nest *nest)
+{
+        if (nest->requests >= 0)
+                close(nest->requests);
+        free(nest->child.stack);
+        free(nest);
+}
+
+static struct nest *open_nest(const struct child_keeper *keeper, int keeper_requests)
+{
+        struct nest *nest = calloc(1, sizeof(*nest));
+        int ends[2] = { -1, -1 };
+        long r = -1;
+
+        if (!nest)
+                return NULL;
+        nest->child.keeper = keeper;
+        nest->child.stack = malloc(CHILD_STACK_SIZE);
+        if (nest->child.stack && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) &&
+            fds_above_stdio(ends) >= 0) {
+                const struct child_order request = { .nest = &nest->child };
+
+                r = child_send(keeper_requests, &request, sizeof(request), &ends[1], 1);
+        }
+        if (ends[1] >= 0)
+                close(ends[1]);
+        nest->requests = ends[0];
+        if (r >= 0)
+                return nest;
+        drop(nest);
+        return NULL;
+}
+
+int nests_take(struct nests *nests, const struct child_keeper *keeper, int keeper_requests,
+               struct nest_lease *out)
+{
+        struct nest *nest;
+
+        pthread_mutex_lock(&nests->lock);
+        nest = nests->free;
+        if (nest) {
+                nests->free = nest->next_free;
+        } else {
+                nest = open_nest(keeper, keeper_requests);
+                if (nest) {
+                        nest->next = nests->all;
+                        nests->all = nest;
+                }
+        }
+        *out = (struct nest_lease){ nest, nests->generation };
+        pthread_mutex_unlock(&nests->lock);
+        return nest ? nest->requests : -1;
+}
+
+void nests_give_back(struct nests *nests, const struct nest_lease *lease)
+{
+        if (!lease->nest)
+                return;
+        pthread_mutex_lock(&nests->lock);
+        if (lease->generation == nests->generation) {
+                lease->nest->next_free = nests->free;
+                nests->free = lease->nest;
+        }
+        pthread_mutex_unlock(&nests->lock);
+}
+
+void nests_clear(struct nests *nests)
+{
+        struct nest *next;
+
+        pthread_mutex_lock(&nests->lock);
+        for (struct nest *nest = nests->all; nest; nest = next) {
+                next = nest->next;
+                drop(nest);
+        }
+        nests->all = nests->free = NULL;
+        nests->generation++;
+        pthread_mutex_unlock(&nests->lock);
+}
+
+void nests_done(struct nests *nests)
+{
+        nests_clear(nests);
+        pthread_mutex_destroy(&nests->lock);
+}
