@@ -3,6 +3,7 @@
 #
 #   script/fetch.sh kernel ARCH SERIES           a kernel, such as arm64 6.1: prints the path of its image
 #   script/fetch.sh packages ARCH PACKAGE...     packages of this machine's release, unpacked: prints the directory
+#   script/fetch.sh packages ARCH/RELEASE ...    the same of another release
 #
 # apt does it, with a configuration and lists of its own, from the mirror that this machine uses: so it is apt that checks
 # signatures and sums. A sum of each kernel is kept beside it and checked before each use. What is in the cache is not
@@ -113,17 +114,18 @@ fetch_kernel() { # ARCH SERIES
         die "linux $2 for $1: $why"
 }
 
-fetch_packages() { # ARCH PACKAGE...
-        local arch=$1 place package scratch
+fetch_packages() { # ARCH[/RELEASE] PACKAGE...
+        local arch=${1%/*} release=${1#*/} place package scratch
+        [[ $1 == */* ]] || release=$(own_release)
         shift
-        place=$CACHE/trees/$arch-$(own_release)
+        place=$CACHE/trees/$arch-$release
         mkdir -p "$place" || exit 1
         scratch=$(mktemp -d) || exit 1
         # shellcheck disable=SC2064 # the directory of now
         trap "rm -rf '$scratch'" EXIT
         for package in "$@"; do
                 [ ! -e "$place/.$package" ] || continue
-                use "$arch" "$(own_release)" || die "no list of packages for $arch"
+                use "$arch" "$release" || die "no list of packages of $release for $arch"
                 rm -f "$scratch"/*
                 (cd "$scratch" && timeout -s KILL 300 apt-get -qq download "$package" </dev/null >log 2>&1) &&
                         dpkg-deb -x "$scratch"/*.deb "$place" || die "$package for $arch cannot be had"

@@ -46,6 +46,7 @@ binutils         command    nm
 libseccomp-dev   module     libseccomp,seccomp.h
 libcmocka-dev    module     cmocka,cmocka.h
 python3          file       /usr/bin/python3
+patchelf         command    patchelf
 python3-jsonschema python   jsonschema
 nodejs           command    node
 strace           command    strace

@@ -7,7 +7,6 @@
 #include "backend/native.h"
 
 /* Before that it cannot say with which mode a mask is made. */
-enum { MINOR_WITH_PERMISSIONS = 5 };
 
 static const char *find_reason(const abatis_host *host)
 {
@@ -36,14 +35,6 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
         case PLAN_START:
         case PLAN_LOADER:
                 return "bubblewrap makes no mount whose files cannot be executed";
-        case PLAN_HIDE:
-                return bwrap->minor < MINOR_WITH_PERMISSIONS
-                               ? "bubblewrap before 0.5 makes no mask that refuses to be read"
-                               : NULL;
-        case PLAN_PRIVATE_TMP:
-                return bwrap->minor < MINOR_WITH_PERMISSIONS
-                               ? "bubblewrap before 0.5 makes no /tmp that is everybody's"
-                               : NULL;
         case PLAN_LOOPBACK_AT_ONCE:
                 return bwrap->has_network ? NULL : bwrap->network_reason;
         case PLAN_HOSTS:
@@ -70,7 +61,9 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
         case PLAN_DEVICES:
         case PLAN_TERMINALS:
         case PLAN_PRIVATE_SHM:
+        case PLAN_PRIVATE_TMP:
         case PLAN_PROC:
+        case PLAN_HIDE:
         case PLAN_WRITABLE:
         case PLAN_PIN:
         case PLAN_PROTECT:

@@ -22,7 +22,7 @@
 #include "run/probe_linux.h"
 #include "run/run.h"
 
-enum { OLDEST_MINOR = 4, MINOR_WITH_PERMISSIONS = 5, PATIENCE_MS = 5000 };
+enum { OLDEST_MINOR = 4, MINOR_WITH_MODES = 5, PATIENCE_MS = 5000 };
 
 /* ---- arguments ------------------------------------------------------------------------------------------ */
 
@@ -60,11 +60,27 @@ static void add_bind(struct writer *writer, const char *word, const char *path)
         add(writer, path);
 }
 
-/* Of what is made next. Older ones do not know the word, and what needs it is not among their steps. */
+bool bwrap_has_modes(const struct host_bwrap *bwrap)
+{
+        return bwrap->minor >= MINOR_WITH_MODES;
+}
+
+/* Of what is made next. Of older ones' the program inside sets it, as far as it can be set then. */
 static void add_mode(struct writer *writer, const char *mode)
 {
-        if (writer->order->bwrap->minor >= MINOR_WITH_PERMISSIONS)
+        if (bwrap_has_modes(writer->order->bwrap))
                 add_two(writer, "--perms", mode);
+}
+
+/* Something that is there already. */
+static void cover(struct writer *writer, const char *name, const char *path)
+{
+        OWN_FREE char *mask = text_join(writer->order->masks, "/", name);
+
+        if (!mask && !writer->r)
+                writer->r = error_memory(writer->err);
+        add_two(writer, "--ro-bind", mask);
+        add(writer, path);
 }
 
 static void hide_file(struct writer *writer, const char *path)
@@ -83,6 +99,10 @@ static bool is_file(const struct step *step)
 
 static void hide(struct writer *writer, const struct step *step)
 {
+        if (writer->order->masks) {
+                cover(writer, is_file(step) ? BWRAP_MASK_FILE : BWRAP_MASK_DIRECTORY, step->path);
+                return;
+        }
         if (is_file(step)) {
                 hide_file(writer, step->path);
                 return;

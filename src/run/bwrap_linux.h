@@ -12,10 +12,16 @@ struct bwrap_order {
         bool has_own_network;
         int filter;          /* descriptor that the filter is read from, or -1 */
         const int *empties;  /* descriptors that nothing is read from, one for each file that is hidden */
+        const char *masks;   /* a directory that has these two, where bubblewrap gives no modes; else NULL */
         const char *program; /* that is PID 1, and its arguments: they end with NULL */
         const char *const *arguments;
 };
 
+#define BWRAP_MASK_FILE "file"
+#define BWRAP_MASK_DIRECTORY "directory"
+
+/* Whether it gives what it makes a mode: from 0.5 on. */
+bool bwrap_has_modes(const struct host_bwrap *bwrap);
 /* Everything from argv[0] on, and NULL behind the last. */
 int bwrap_arguments(const struct bwrap_order *order, struct strings *out, abatis_error *err);
 /* How many files are hidden, rather than directories. */

@@ -116,6 +116,14 @@ static bool look_at_all(bool is_first)
         return is_missing;
 }
 
+static void open_to_all(const char *path, enum plan_op op)
+{
+        long r = RAW(SYS_fchmodat, AT_FDCWD, path, 01777);
+
+        if (r < 0)
+                fail(r, op, path);
+}
+
 static void reap(void)
 {
         struct child_job *job = &inner.job;
@@ -282,6 +290,10 @@ void inner_main(const long *stack)
         r = take_settings();
         if (r < 0)
                 fail(r, PLAN_NAMESPACES, 0);
+        if (inner.settings->opens_tmp)
+                open_to_all("/tmp", PLAN_PRIVATE_TMP);
+        if (inner.settings->opens_shm)
+                open_to_all("/dev/shm", PLAN_PRIVATE_SHM);
         look_at_all(true);
         r = child_command_start(&inner.job);
         if (r < 0)

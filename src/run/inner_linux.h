@@ -12,10 +12,11 @@ struct inner_settings {
         uint64_t size; /* of the file */
         struct ll_ruleset ruleset;
         uint64_t ruleset_size;
-        uint32_t texts;               /* of the request, and of all that follows */
-        uint32_t steps, step_count;   /* struct command_step */
-        uint32_t rules, rule_count;   /* struct inner_rule */
-        uint32_t covers, cover_count; /* struct inner_cover */
+        uint32_t texts;                /* of the request, and of all that follows */
+        uint32_t steps, step_count;    /* struct command_step */
+        uint32_t rules, rule_count;    /* struct inner_rule */
+        uint32_t covers, cover_count;  /* struct inner_cover */
+        uint32_t opens_tmp, opens_shm; /* they are to be everybody's, and bubblewrap has given them no mode */
         struct child_request request;
 };
 

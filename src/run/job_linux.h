@@ -70,6 +70,8 @@ int job_take_plan(struct job *job, abatis_error *err);
 int job_make_own_tmp(struct job *job, abatis_error *err);
 /* The job's own directory, which init makes if it is begun ahead. 0 or -1. */
 int job_name_own_tmp(struct job *job, const char *place);
+/* In such a directory, which the command is not told of: a file and a directory of these names that nobody can read. */
+int job_make_masks(struct job *job, const char *file, const char *directory, abatis_error *err);
 /* One that the command is told of. */
 void job_name_tmp(struct job *job, const char *path);
 

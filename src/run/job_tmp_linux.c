@@ -1,6 +1,7 @@
-/* job_tmp_linux.c: where there are no mounts, a directory of the job's own in the place of /tmp. */
+/* job_tmp_linux.c: a directory of the job's own: where there are no mounts in the place of /tmp, or for masks. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -8,8 +9,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/own.h"
 #include "run/job_linux.h"
 
 void job_name_tmp(struct job *job, const char *path)
@@ -65,4 +68,24 @@ int job_make_own_tmp(struct job *job, abatis_error *err)
                                  "%s cannot be enforced: files in '%s' would be memory of no process",
                                  keys[KEY_MEMORY].name, job->child.own_tmp);
         return 0;
+}
+
+int job_make_masks(struct job *job, const char *file, const char *directory, abatis_error *err)
+{
+        OWN_FREE char *file_path = NULL, *directory_path = NULL;
+        int r = job_make_own_tmp(job, err), fd;
+
+        if (r < 0)
+                return r;
+        *job->tmp_variable = '\0';
+        file_path = text_join(job->child.own_tmp, "/", file);
+        directory_path = text_join(job->child.own_tmp, "/", directory);
+        if (!file_path || !directory_path)
+                return error_memory(err);
+        fd = open(file_path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0);
+        if (fd < 0 || mkdir(directory_path, 0) < 0)
+                r = error_os(err, errno, "cannot make a mask in '%s'", job->child.own_tmp);
+        if (fd >= 0)
+                close(fd);
+        return r;
 }

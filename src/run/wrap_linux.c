@@ -40,9 +40,9 @@ struct wrap {
 
 /* ---- descriptors ---------------------------------------------------------------------------------------- */
 
-static int open_empties(struct wrap *wrap, const struct plan *plan, abatis_error *err)
+static int open_empties(struct wrap *wrap, const struct plan *plan, bool has_modes, abatis_error *err)
 {
-        const size_t count = bwrap_count_empties(plan);
+        const size_t count = has_modes ? bwrap_count_empties(plan) : 0;
 
         wrap->empties = calloc(count + 1, sizeof(*wrap->empties));
         wrap->passed = calloc(count + 8, sizeof(*wrap->passed));
@@ -88,6 +88,7 @@ static int compare_numbers(const void *left, const void *right)
 
 int wrap_open(struct job *job, abatis_error *err)
 {
+        const bool has_modes = bwrap_has_modes(&job->context.resources->host->bwrap);
         struct wrap *wrap;
         size_t count = 0;
         int r;
@@ -105,7 +106,7 @@ int wrap_open(struct job *job, abatis_error *err)
         job->wrap = wrap;
         r = open_files(wrap, job->context.resources, err);
         if (!r)
-                r = open_empties(wrap, job->context.plan, err);
+                r = open_empties(wrap, job->context.plan, has_modes, err);
         if (r < 0)
                 return r;
         for (; count < wrap->empty_count; count++)
@@ -214,10 +215,14 @@ static int add_covers(struct text *out, struct text *texts, const struct plan *p
 static int write_settings(struct job *job, abatis_error *err)
 {
         const struct resources *resources = job->context.resources;
+        const struct plan *plan = job->context.plan;
+        const bool has_modes = bwrap_has_modes(&resources->host->bwrap);
         struct wrap *wrap = job->wrap;
         struct inner_settings settings = { .ruleset = resources->child.ruleset,
                                            .ruleset_size = resources->child.ruleset_size,
-                                           .rule_count = (uint32_t)resources->child.rule_count };
+                                           .rule_count = (uint32_t)resources->child.rule_count,
+                                           .opens_tmp = !has_modes && plan_has(plan, PLAN_PRIVATE_TMP),
+                                           .opens_shm = !has_modes && plan_has(plan, PLAN_PRIVATE_SHM) };
         OWN_TEXT struct text lists = { 0 };
         /* A session of its own comes first, and would have no terminal. */
         const size_t first = job->options.terminal;
@@ -233,7 +238,7 @@ static int write_settings(struct job *job, abatis_error *err)
         settings.rules = (uint32_t)(sizeof(settings) + lists.length);
         add_rules(&lists, &wrap->texts, resources);
         settings.covers = (uint32_t)(sizeof(settings) + lists.length);
-        r = add_covers(&lists, &wrap->texts, job->context.plan, &settings, err);
+        r = add_covers(&lists, &wrap->texts, plan, &settings, err);
         if (r < 0)
                 return r;
         settings.texts = (uint32_t)(sizeof(settings) + lists.length);
@@ -267,18 +272,22 @@ int wrap_fill(struct job *job, abatis_error *err)
         struct wrap *wrap = job->wrap;
         const char *const inside[] = { wrap->settings_number, wrap->report_number, wrap->control_number,
                                        NULL };
-        const struct bwrap_order order = { .bwrap = &job->context.resources->host->bwrap,
-                                           .steps = job->context.plan->steps,
-                                           .step_count = job->context.plan->step_count,
-                                           .has_own_network = policy->network != NETWORK_ALLOW,
-                                           .filter = wrap->filter,
-                                           .empties = wrap->empties,
-                                           .program = wrap->image_path,
-                                           .arguments = inside };
+        struct bwrap_order order = { .bwrap = &job->context.resources->host->bwrap,
+                                     .steps = job->context.plan->steps,
+                                     .step_count = job->context.plan->step_count,
+                                     .has_own_network = policy->network != NETWORK_ALLOW,
+                                     .filter = wrap->filter,
+                                     .empties = wrap->empties,
+                                     .program = wrap->image_path,
+                                     .arguments = inside };
         int r = write_settings(job, err);
 
         if (!r)
                 r = write_filter(job, err);
+        if (!r && !bwrap_has_modes(order.bwrap)) {
+                r = job_make_masks(job, BWRAP_MASK_FILE, BWRAP_MASK_DIRECTORY, err);
+                order.masks = job->child.own_tmp;
+        }
         snprintf(wrap->image_path, sizeof(wrap->image_path), "/proc/self/fd/%d", wrap->image);
         snprintf(wrap->settings_number, sizeof(wrap->settings_number), "%d", wrap->settings);
         snprintf(wrap->report_number, sizeof(wrap->report_number), "%d", wrap->report[1]);

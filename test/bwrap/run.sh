@@ -4,7 +4,8 @@
 #   test/bwrap/run.sh [NAME-PATTERN]
 #
 # As an ordinary user: for root bubblewrap is refused. With abatis-bwrap, whose sandboxes are bubblewrap's, test/escape must pass too: what bubblewrap
-# cannot hold is refused by name there.
+# cannot hold is refused by name there. Root runs it all but that for the bubblewraps of other Debian releases, too, which are mounted over the
+# machine's own for it (SUFFIX).
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
@@ -39,7 +40,7 @@ outcome() { # NAME TEST...: what TEXT has to say, after a command
         local name=$1
         shift
         wants "$name" || return 0
-        if "$@"; then ok "$name"; else not_ok "$name" "${TEXT:0:300}"; fi
+        if "$@"; then ok "$name${SUFFIX:-}"; else not_ok "$name${SUFFIX:-}" "${TEXT:0:300}"; fi
 }
 says() { [[ $TEXT == *"$1"* ]]; }
 ends() { # CODE WORDS
@@ -214,7 +215,7 @@ holds() {
                 /usr/bin/python3 -c 'import socket
 try: socket.create_connection(("127.0.0.1", 9), 2)
 except OSError as error: exit("refused: %s" % error)'
-        ((EUID)) || swaps
+        ((EUID)) || [[ -n ${SUFFIX:-} ]] || swaps
         try a_terminal 0 'said: over' run --backend bwrap --pty -- sh -c 'test -t 0 && test -t 1 && echo said: over >/dev/tty'
         try the_log_has_it 0 bwrap as sh -c "'$T/bin/abatis' run --backend bwrap --audit-log '$W/../log' -- true && cat '$W/../log'"
 }
@@ -252,6 +253,39 @@ nobody_is_left() {
         return 1
 }
 
+# ---- other versions ----
+# One of another release, with its own C library, in a directory: prints its path.
+other() { # RELEASE
+        local tree library place=$T/$1
+        tree=$(../../script/fetch.sh packages "$(dpkg --print-architecture)/$1" bubblewrap libc6 libcap2 libselinux1 libpcre2-8-0) || return 1
+        mkdir "$place"
+        for library in libc.so.6 libdl.so.2 libpthread.so.0 libcap.so.2 libselinux.so.1 libpcre2-8.so.0 'ld-linux-*.so.*'; do
+                find "$tree/" -name "$library" -path '*/*-linux-gnu/*' -exec cp -L {} "$place/" \;
+        done
+        cp "$tree/usr/bin/bwrap" "$place/" &&
+                patchelf --force-rpath --set-rpath "$place" --set-interpreter "$(echo "$place"/ld-linux-*)" "$place/bwrap" &&
+                "$place/bwrap" --version >&2 && echo "$place/bwrap"
+}
+with_others() {
+        local release path
+        for release in bullseye trixie sid; do
+                if ! path=$(other $release 2>"$T/said"); then
+                        echo "skip bubblewrap_of_$release - $(tail -n 1 "$T/said")"
+                        skipped=$((skipped + 1))
+                        continue
+                fi
+                SUFFIX=_with_$(grep -o '[0-9.]*$' "$T/said") unshare --mount -- sh -c \
+                        'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$path" "$BWRAP" "$PWD/run.sh" >"$T/other" 2>&1
+                add_sums "$T/other"
+        done
+}
+add_sums() { # FILE: of another run
+        local p f s
+        grep -E '^(ok|not ok|skip) ' "$1"
+        read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed' "$1" || echo "0 passed, 1 failed, 0 skipped")
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
 W=$T/w/ws
 mkdir -p "$W"
 chown "$ID" "$T/w" "$W"
@@ -260,11 +294,10 @@ choose
 which_one
 holds
 ((EUID)) || ID=0 try root_has_another 125 'the backend bwrap is not available: root could give the device nodes' run --backend bwrap -- true
-if [[ $PATTERN == '*' ]] && ! grep -q -- '-fsanitize=' "$BUILD/build.ninja"; then
+if [[ $PATTERN == '*' && -z ${SUFFIX:-} ]] && ! grep -q -- '-fsanitize=' "$BUILD/build.ninja"; then
         PASSES=user ABATIS=$BUILD/abatis-bwrap ../escape/run.sh >"$T/escape" 2>&1
-        grep -E '^(ok|not ok|skip) ' "$T/escape"
-        read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed' "$T/escape" || echo "0 passed, 1 failed, 0 skipped")
-        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+        add_sums "$T/escape"
+        ((EUID)) || with_others
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
