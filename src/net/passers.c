@@ -13,20 +13,12 @@
 #include "net/ranges.h"
 #include "net/relay.h"
 
-enum {
-        PACKETS_AT_ONCE = 64,
-        PACKETS_AT_MOST = 65536 /* more than there is room for */,
-        HEAD_SIZE = 128,
-        V4_MIN = 20,
-        V6_SIZE = 40,
-        TCP = 6,
-        UDP = 17,
-        DNS_PORT = 53
-};
+enum { PACKETS_AT_ONCE = 64, HEAD_SIZE = 128, V4_MIN = 20, V6_SIZE = 40, TCP = 6, UDP = 17, DNS_PORT = 53 };
 
 /* Of one relay, which lasts as long as its process. */
 static struct watch watch = { .fd = -1 };
 static struct relay *relay;
+static uint64_t come, taken; /* packets: that were counted, and that were read */
 
 struct passer {
         struct address address, client;
@@ -39,7 +31,7 @@ static uint16_t read16(const uint8_t *bytes)
         return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
 
-/* Headers without extensions: others are made by hand, by who wants nobody to see them, and are refused like all. */
+/* False if there are extensions before what it is: nobody needs them, and the kernel refuses what they lead to like all. */
 static bool read_packet(const uint8_t *bytes, size_t length, struct passer *out)
 {
         const bool is_v6 = length > 0 && bytes[0] >> 4 == 6;
@@ -63,14 +55,6 @@ static bool read_packet(const uint8_t *bytes, size_t length, struct passer *out)
         memcpy(sender->bytes, bytes + (is_v6 ? 8 : 12), is_v6 ? 16 : 4);
         memcpy(receiver->bytes, bytes + (is_v6 ? 24 : 16), is_v6 ? 16 : 4);
         return protocol == TCP || protocol == UDP;
-}
-
-/* The relay's own answers are datagrams, too: those of its name server, and those that come from a door. */
-static bool is_answer(const struct passer *passer)
-{
-        return passer->transport == TRANSPORT_UDP &&
-               (passer->client_port == DNS_PORT ||
-                datagrams_allowed(relay, &passer->client, passer->client_port));
 }
 
 static bool has_door(const struct passer *passer, const struct name *name)
@@ -107,9 +91,9 @@ static void tell(const struct passer *passer, const struct name *name)
 }
 
 /* As many as have come, and no more than `most`. */
-static void take(int most)
+static void take(uint64_t most)
 {
-        for (int i = 0; i < most; i++) {
+        for (uint64_t i = 0; i < most; i++) {
                 uint8_t bytes[HEAD_SIZE];
                 ssize_t got = recv(watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
                 struct passer passer;
@@ -117,13 +101,16 @@ static void take(int most)
 
                 if (got < 0)
                         return;
-                if (!read_packet(bytes, (size_t)got, &passer))
+                taken++;
+                if (!read_packet(bytes, (size_t)got, &passer)) {
+                        relay->unheard++;
                         continue;
+                }
                 name = names_find(relay->names, &passer.address);
                 /* What is sent to the sandbox's own loopback stays there. */
                 if (!name && address_range(&passer.address) == RANGE_LOOPBACK)
                         continue;
-                if (!is_answer(&passer) && !has_door(&passer, name))
+                if (!has_door(&passer, name))
                         tell(&passer, name);
         }
 }
@@ -144,10 +131,12 @@ void passers_catch_up(void)
 
         if (watch.fd < 0)
                 return;
-        take(PACKETS_AT_MOST);
-        /* Since they were asked for last. */
-        if (!getsockopt(watch.fd, SOL_PACKET, PACKET_STATISTICS, &packets, &size))
-                relay->unheard += packets.lost;
+        /* Since they were asked for last. What comes while we take these is another time's. */
+        if (getsockopt(watch.fd, SOL_PACKET, PACKET_STATISTICS, &packets, &size) < 0)
+                return;
+        relay->unheard += packets.lost;
+        come += packets.count - packets.lost;
+        take(come > taken ? come - taken : 0);
 }
 
 int passers_start(struct relay *of)

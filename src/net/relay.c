@@ -142,7 +142,7 @@ static void hear_host(struct watch *watch, uint32_t events)
         struct relay *relay = (struct relay *)(void *)((char *)watch - offsetof(struct relay, host));
         char words[8];
         const struct timeval patience = { .tv_sec = 1 };
-        struct relay_event last = { .kind = RELAY_MARKED };
+        const struct relay_event last = { .kind = RELAY_TOLD };
 
         (void)events;
         if (hear_words(relay))
@@ -157,8 +157,7 @@ static void hear_host(struct watch *watch, uint32_t events)
         passers_catch_up();
         repeats_end(relay);
         who_conclude(relay);
-        /* Has what was not told until now. */
-        last.count = relay->marks;
+        /* Says how many were not told. */
         relay_send(relay, &last);
         loop_end(&relay->loop);
 }

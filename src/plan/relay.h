@@ -134,6 +134,7 @@ enum relay_event_kind {
         RELAY_NEEDS,   /* `needs` */
         RELAY_PASSING, /* how much has passed of one that was opened */
         RELAY_MARKED,  /* `count` marks have been heard */
+        RELAY_TOLD,    /* the last of all */
 };
 
 enum relay_object { RELAY_NAME, RELAY_STREAM, RELAY_DATAGRAM };

@@ -192,12 +192,15 @@ static void serve_nest(void *argument)
 
 static void open_nest(struct child_nest *nest, int requests)
 {
-        struct clone3_arguments arguments = { .flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
+        struct clone3_arguments arguments = { .flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD |
+                                                       CLONE_CHILD_CLEARTID,
+                                              .child_tid = (uintptr_t)&nest->is_there,
                                               .stack = (uintptr_t)nest->stack,
                                               .stack_size = CHILD_STACK_SIZE };
 
         nest->requests = requests;
-        raw_clone(&arguments, serve_nest, nest);
+        if (raw_clone(&arguments, serve_nest, nest) < 0)
+                nest->is_there = 0;
 }
 
 void child_keep(void *argument)

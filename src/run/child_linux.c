@@ -298,11 +298,14 @@ static bool is_spare(struct child_job *job)
                                            __ATOMIC_ACQUIRE);
 }
 
-/* The first, and with it all others. If nobody can answer, the kernel does: with ENOSYS. Or nobody is left to ask any. */
+/* The first, and with it all others; or nobody is left to ask any. Who has no thread for it answers this one himself: a nest has the
+ * listener, too, so the kernel would not. */
 static void leave_questions(struct child_job *job, struct pollfd *questions)
 {
-        if (questions->revents & POLLIN)
-                child_loopback_start(job);
+        if (questions->revents & POLLIN && child_loopback_start(job) < 0) {
+                child_loopback_refuse(job);
+                return;
+        }
         RAW(SYS_close, questions->fd);
         questions->fd = -1;
 }

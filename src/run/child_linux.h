@@ -294,8 +294,9 @@ struct child_keeper {
  * init the listener. One job at a time: so whose a question is needs no answer. */
 struct child_nest {
         const struct child_keeper *keeper;
-        int requests; /* socket: struct child_order, of jobs */
-        char *stack;  /* owned by the host program */
+        int requests; /* socket: struct child_order, of jobs; hung up, it ends */
+        char *stack;  /* owned by the host program, */
+        int is_there; /* as long as this says so; the kernel's to take back */
 };
 
 /* One of the two, with a descriptor: the socket that the job's launch will come through, or the nest's own socket. */
@@ -354,6 +355,8 @@ void child_network_knock(const struct child_job *job, const void *bytes, long si
 void child_network_run_relay(void *relay);
 /* A thread that answers questions for sockets; the caller, who saw the first, closes its listener then. */
 long child_loopback_start(struct child_job *job);
+/* Answers the next question, without a socket. */
+void child_loopback_refuse(const struct child_job *job);
 /* Raises the loopback of the network that this thread is in. */
 long child_network_raise(uint64_t pass);
 /* Whether the filter sends it questions, for the broker or the loopback. */

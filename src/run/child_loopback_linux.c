@@ -38,6 +38,13 @@ static long set_effective(bool is_effective)
         return r < 0 ? r : RAW(SYS_capset, &header, sets);
 }
 
+/* Who has them cannot go on, and nobody else answers: with init all ends. */
+static void drop_effective(void)
+{
+        while (set_effective(false) < 0)
+                RAW(SYS_exit_group, 0);
+}
+
 /* Nothing has an address here but the loopback, and nothing leads elsewhere. Whatever it lacks is tried again with the next
  * question: the kernel has no more than so many networks. */
 static long open_network(const struct child_job *job, struct network *network)
@@ -128,9 +135,7 @@ static long bind_socket(const struct request *request)
         /* Into who has made himself unreadable only who may look into anybody does. */
         if (fd == -EPERM && set_effective(true) >= 0) {
                 fd = take_binding(request, &name);
-                r = set_effective(false);
-                if (r < 0)
-                        RAW(SYS_exit, 0);
+                drop_effective();
         }
         if (fd < 0)
                 return fd;
@@ -146,19 +151,34 @@ static long bind_socket(const struct request *request)
         return r;
 }
 
+union question {
+        struct seccomp_notif notif;
+        uint64_t room[32]; /* what the kernel fills may grow */
+};
+
+/* Who was killed meanwhile asks no more. */
+static bool hear(long listener, union question *received)
+{
+        for (volatile uint64_t *word = received->room; word < received->room + 32; word++)
+                *word = 0;
+        return RAW(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, received) >= 0;
+}
+
+void child_loopback_refuse(const struct child_job *job)
+{
+        union question received;
+
+        if (hear(job->questions, &received))
+                broker_send(job->questions, received.notif.id, -EPERM);
+}
+
 static bool answer(struct child_job *job, long listener, struct network *network)
 {
-        union {
-                struct seccomp_notif notif;
-                uint64_t room[32]; /* what the kernel fills may grow */
-        } received;
+        union question received;
         struct request request;
         int socket[3];
 
-        for (volatile uint64_t *word = received.room; word < received.room + 32; word++)
-                *word = 0;
-        /* Who was killed meanwhile asks no more. */
-        if (RAW(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &received) < 0)
+        if (!hear(listener, &received))
                 return !broker_is_over(listener);
         for (int i = 0; i < 3; i++) {
                 request.args[i] = received.notif.data.args[i];
@@ -185,9 +205,9 @@ static void serve(void *argument)
 
         /* Nothing of the host program's stays open here, and no capability in effect. */
         child_close_others(kept, 1, 0);
-        if (set_effective(false) >= 0)
-                while (answer(job, listener, &network))
-                        ;
+        drop_effective();
+        while (answer(job, listener, &network))
+                ;
         RAW(SYS_close, listener);
         /* Who is counted stays. */
         for (;;)
@@ -217,7 +237,7 @@ static void serve_broker(void *argument)
         long kept[1] = { listener };
 
         child_close_others(kept, 1, 0);
-        set_effective(false);
+        drop_effective();
         for (;;) {
                 int word = __atomic_load_n(&job->loopback_word, __ATOMIC_ACQUIRE);
 

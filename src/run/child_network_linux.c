@@ -27,8 +27,8 @@ enum {
         BACKLOG = 512,
         SEEN_SIZE = 128,
         SEEN_ROOM = 4 << 20,
-
-        LOOPBACK = 1 /* the number of its device in every new network */
+        OWN_MARK = 1, /* of datagrams from the relay's own sockets; to set one takes a capability */
+        LOOPBACK = 1  /* the number of its device in every new network */
 };
 
 /* ---- the network ---------------------------------------------------------------------------------------- */
@@ -138,6 +138,7 @@ static long set_option(long fd, int level, int name)
 static long prepare(long fd, const struct socket_request *request)
 {
         const bool is_v6 = request->address.is_v6;
+        const int mark = OWN_MARK;
         long r = is_v6 ? set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) : 0;
 
         /* An address is local here without belonging to a device. */
@@ -152,6 +153,8 @@ static long prepare(long fd, const struct socket_request *request)
         if (r >= 0 && request->purpose == SOCKET_LISTENS)
                 r = set_option(fd, IPPROTO_TCP, TCP_NODELAY);
         if (r >= 0 && request->purpose == SOCKET_RECEIVES)
+                r = RAW(SYS_setsockopt, fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+        if (r >= 0 && request->purpose == SOCKET_RECEIVES)
                 r = is_v6 ? set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO)
                           : set_option(fd, IPPROTO_IP, IP_PKTINFO);
         return r;
@@ -162,7 +165,16 @@ static long prepare(long fd, const struct socket_request *request)
 enum { DNS_PORT = 53, LOOPBACK_NET = 127, FLAGS = 0x16, REFUSES = 0x14 /* RST and ACK, without SYN */ };
 
 /* Places in the filter, which goes forward only. */
-enum { V4_DATAGRAM = 16, V4_ADDRESS = 21, V6 = 23, V6_DATAGRAM = 33, V6_ADDRESS = 38, PASS = 46, DROP = 47 };
+enum {
+        V4_DATAGRAM = 18,
+        V4_ADDRESS = 21,
+        V6 = 23,
+        V6_DATAGRAM = 34,
+        V6_ADDRESS = 37,
+        V6_OTHER = 45,
+        PASS = 49,
+        DROP = 50
+};
 
 #define LOAD(at, size, how, from) [at] = BPF_STMT(BPF_LD | (size) | (how), from)
 #define IF(at, how, value, yes, no) \
@@ -173,29 +185,29 @@ enum { V4_DATAGRAM = 16, V4_ADDRESS = 21, V6 = 23, V6_DATAGRAM = 33, V6_ADDRESS 
 #define END(at, size) [at] = BPF_STMT(BPF_RET | BPF_K, size)
 
 /* The kernel's own answer to what begins a stream where nobody listens (RST and ACK with the number 0, which a stream that has begun
- * has one of in four billion times), and datagrams; neither DNS nor what the sandbox has with itself. What finds somebody wakes nobody
- * here, and what is lost for want of room was refused. Counted from the head of IP. */
+ * has one of in four billion times), and datagrams; neither questions for names, nor the relay's answers, nor what the sandbox has with
+ * itself. What finds somebody wakes nobody here, and what is lost for want of room was refused. Counted from the head of IP. */
 static const struct sock_filter seen_code[] = {
-        LOAD(0, BPF_B, BPF_ABS, 0),
-        [1] = BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
-        IF(2, BPF_JEQ, 6, V6, 3),
+        LOAD(0, BPF_W, BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_MARK)),
+        IF(1, BPF_JEQ, OWN_MARK, DROP, 2),
+        LOAD(2, BPF_B, BPF_ABS, 0),
+        [3] = BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
+        IF(4, BPF_JEQ, 6, V6, 5),
         /* IPv4: no later part of a packet */
-        LOAD(3, BPF_H, BPF_ABS, 6),
-        IF(4, BPF_JSET, 0x1fff, DROP, 5),
-        [5] = BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-        LOAD(6, BPF_B, BPF_ABS, 9),
-        IF(7, BPF_JEQ, IPPROTO_UDP, V4_DATAGRAM, 8),
-        IF(8, BPF_JEQ, IPPROTO_TCP, 9, DROP),
-        LOAD(9, BPF_B, BPF_IND, 13),
-        MASK(10, FLAGS),
-        IF(11, BPF_JEQ, REFUSES, 12, DROP),
-        LOAD(12, BPF_W, BPF_IND, 4),
-        IF(13, BPF_JEQ, 0, 14, DROP),
-        BASE(14, 12), /* whose answer it is */
-        GO(15, V4_ADDRESS),
-        LOAD(V4_DATAGRAM, BPF_H, BPF_IND, 0),
-        IF(17, BPF_JEQ, DNS_PORT, DROP, 18),
-        LOAD(18, BPF_H, BPF_IND, 2),
+        LOAD(5, BPF_H, BPF_ABS, 6),
+        IF(6, BPF_JSET, 0x1fff, DROP, 7),
+        [7] = BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+        LOAD(8, BPF_B, BPF_ABS, 9),
+        IF(9, BPF_JEQ, IPPROTO_UDP, V4_DATAGRAM, 10),
+        IF(10, BPF_JEQ, IPPROTO_TCP, 11, DROP),
+        LOAD(11, BPF_B, BPF_IND, 13),
+        MASK(12, FLAGS),
+        IF(13, BPF_JEQ, REFUSES, 14, DROP),
+        LOAD(14, BPF_W, BPF_IND, 4),
+        IF(15, BPF_JEQ, 0, 16, DROP),
+        BASE(16, 12), /* whose answer it is */
+        GO(17, V4_ADDRESS),
+        LOAD(V4_DATAGRAM, BPF_H, BPF_IND, 2),
         IF(19, BPF_JEQ, DNS_PORT, DROP, 20),
         BASE(20, 16), /* where it goes */
         LOAD(V4_ADDRESS, BPF_B, BPF_IND, 0),
@@ -203,27 +215,31 @@ static const struct sock_filter seen_code[] = {
         /* IPv6 */
         LOAD(V6, BPF_B, BPF_ABS, 6),
         IF(24, BPF_JEQ, IPPROTO_UDP, V6_DATAGRAM, 25),
-        IF(25, BPF_JEQ, IPPROTO_TCP, 26, DROP),
-        LOAD(26, BPF_B, BPF_ABS, 53),
-        MASK(27, FLAGS),
-        IF(28, BPF_JEQ, REFUSES, 29, DROP),
-        LOAD(29, BPF_W, BPF_ABS, 44),
-        IF(30, BPF_JEQ, 0, 31, DROP),
-        BASE(31, 8),
-        GO(32, V6_ADDRESS),
-        LOAD(V6_DATAGRAM, BPF_H, BPF_ABS, 40),
-        IF(34, BPF_JEQ, DNS_PORT, DROP, 35),
-        LOAD(35, BPF_H, BPF_ABS, 42),
-        IF(36, BPF_JEQ, DNS_PORT, DROP, 37),
-        BASE(37, 24),
+        IF(25, BPF_JEQ, IPPROTO_TCP, 27, 26),
+        GO(26, V6_OTHER),
+        LOAD(27, BPF_B, BPF_ABS, 53),
+        MASK(28, FLAGS),
+        IF(29, BPF_JEQ, REFUSES, 30, DROP),
+        LOAD(30, BPF_W, BPF_ABS, 44),
+        IF(31, BPF_JEQ, 0, 32, DROP),
+        BASE(32, 8),
+        GO(33, V6_ADDRESS),
+        LOAD(V6_DATAGRAM, BPF_H, BPF_ABS, 42),
+        IF(35, BPF_JEQ, DNS_PORT, DROP, 36),
+        BASE(36, 24),
         LOAD(V6_ADDRESS, BPF_W, BPF_IND, 0),
-        IF(39, BPF_JEQ, 0, 40, PASS),
-        LOAD(40, BPF_W, BPF_IND, 4),
-        IF(41, BPF_JEQ, 0, 42, PASS),
-        LOAD(42, BPF_W, BPF_IND, 8),
-        IF(43, BPF_JEQ, 0, 44, PASS),
-        LOAD(44, BPF_W, BPF_IND, 12),
-        IF(45, BPF_JEQ, 1, DROP, PASS),
+        IF(38, BPF_JEQ, 0, 39, PASS),
+        LOAD(39, BPF_W, BPF_IND, 4),
+        IF(40, BPF_JEQ, 0, 41, PASS),
+        LOAD(41, BPF_W, BPF_IND, 8),
+        IF(42, BPF_JEQ, 0, 43, PASS),
+        LOAD(43, BPF_W, BPF_IND, 12),
+        IF(44, BPF_JEQ, 1, DROP, PASS),
+        /* Extensions, which programs may ask for: options, ways and parts of packets. What they are before is not looked for. */
+        IF(V6_OTHER, BPF_JEQ, IPPROTO_HOPOPTS, PASS, 46),
+        IF(46, BPF_JEQ, IPPROTO_ROUTING, PASS, 47),
+        IF(47, BPF_JEQ, IPPROTO_FRAGMENT, PASS, 48),
+        IF(48, BPF_JEQ, IPPROTO_DSTOPTS, PASS, DROP),
         END(PASS, SEEN_SIZE),
         END(DROP, 0),
 };

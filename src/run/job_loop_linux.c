@@ -309,8 +309,11 @@ int job_reap(struct job *job, int flags, abatis_error *err)
                 return 0;
         }
         while (waitid((idtype_t)P_PIDFD, (id_t)job->pidfd, &info, WEXITED | __WALL | flags) < 0)
-                if (errno != EINTR)
+                if (errno != EINTR) {
+                        /* Somebody else has waited for it. */
+                        job->is_reaped = errno == ECHILD;
                         return error_os(err, errno, "cannot wait for the sandbox");
+                }
         if (!info.si_pid)
                 return 0;
         job->is_reaped = true;

@@ -234,6 +234,7 @@ static struct job *begin(struct keeper *keeper)
         if (keeper->child.has_nests)
                 requests = nests_take(&keeper->nests, &keeper->child, keeper->requests, &job->nest);
         if (requests < 0 || child_send(requests, &request, sizeof(request), &job->launches[1], 1) < 0) {
+                nests_give_back(&keeper->nests, &job->nest, MOST_SPARES);
                 job_drop(job);
                 return NULL;
         }
@@ -246,12 +247,13 @@ static struct job *begin(struct keeper *keeper)
 static bool has_begun(const struct keeper *keeper, struct job *job)
 {
         const struct timespec patience = { 0, PATIENCE_NS };
-        struct pollfd sign = { keeper->pidfd, POLLIN, 0 };
+        /* One that the keeper has no thread for is hung up. */
+        struct pollfd signs[2] = { { keeper->pidfd, POLLIN, 0 }, { nests_socket(&job->nest), 0, 0 } };
         int *begun = &job->child.begun;
 
         for (int tries = 0; tries < PATIENCE_TRIES && !__atomic_load_n(begun, __ATOMIC_ACQUIRE); tries++)
                 if (syscall(SYS_futex, begun, FUTEX_WAIT, 0, &patience, NULL, 0) < 0 && errno == ETIMEDOUT &&
-                    poll(&sign, 1, 0))
+                    poll(signs, 2, 0))
                         break;
         return job->child.init > 0;
 }
@@ -506,7 +508,7 @@ void keeper_note_end(struct keeper *keeper)
 void keeper_vacate(struct keeper *keeper, const struct job *job)
 {
         if (keeper && keeper->owner == getpid())
-                nests_give_back(&keeper->nests, &job->nest);
+                nests_give_back(&keeper->nests, &job->nest, MOST_SPARES);
 }
 
 int keeper_launch(struct job *job)
@@ -576,6 +578,8 @@ void keeper_free(struct keeper *keeper)
 {
         if (!keeper)
                 return;
+        if (keeper->owner != getpid())
+                nests_forget(&keeper->nests);
         stop(keeper);
         if (keeper->draft)
                 job_drop(keeper->draft);

@@ -10,13 +10,18 @@
 
 struct nest {
         struct child_nest child;
-        int requests; /* our end */
+        int requests; /* our end; -1: it is to end */
         struct nest *next, *next_free;
 };
 
 void nests_init(struct nests *nests)
 {
         *nests = (struct nests){ 0 };
+        pthread_mutex_init(&nests->lock, NULL);
+}
+
+void nests_forget(struct nests *nests)
+{
         pthread_mutex_init(&nests->lock, NULL);
 }
 
@@ -28,6 +33,21 @@ static void drop(struct nest *nest)
         free(nest);
 }
 
+/* Those that were told to end, and have. */
+static void drop_ended(struct nests *nests)
+{
+        for (struct nest **at = &nests->all; *at;) {
+                struct nest *nest = *at;
+
+                if (nest->requests >= 0 || __atomic_load_n(&nest->child.is_there, __ATOMIC_ACQUIRE)) {
+                        at = &nest->next;
+                        continue;
+                }
+                *at = nest->next;
+                drop(nest);
+        }
+}
+
 static struct nest *open_nest(const struct child_keeper *keeper, int keeper_requests)
 {
         struct nest *nest = calloc(1, sizeof(*nest));
@@ -37,12 +57,13 @@ static struct nest *open_nest(const struct child_keeper *keeper, int keeper_requ
         if (!nest)
                 return NULL;
         nest->child.keeper = keeper;
+        nest->child.is_there = 1;
         nest->child.stack = malloc(CHILD_STACK_SIZE);
         if (nest->child.stack && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) &&
             fds_above_stdio(ends) >= 0) {
-                const struct child_order request = { .nest = &nest->child };
+                const struct child_order order = { .nest = &nest->child };
 
-                r = child_send(keeper_requests, &request, sizeof(request), &ends[1], 1);
+                r = child_send(keeper_requests, &order, sizeof(order), &ends[1], 1);
         }
         if (ends[1] >= 0)
                 close(ends[1]);
@@ -53,36 +74,60 @@ static struct nest *open_nest(const struct child_keeper *keeper, int keeper_requ
         return NULL;
 }
 
+/* With the lock. */
+static struct nest *find(struct nests *nests, const struct child_keeper *keeper, int keeper_requests)
+{
+        struct nest *nest = nests->free;
+
+        if (nest) {
+                nests->free = nest->next_free;
+                nests->free_count--;
+                return nest;
+        }
+        drop_ended(nests);
+        nest = open_nest(keeper, keeper_requests);
+        if (nest) {
+                nest->next = nests->all;
+                nests->all = nest;
+        }
+        return nest;
+}
+
 int nests_take(struct nests *nests, const struct child_keeper *keeper, int keeper_requests,
                struct nest_lease *out)
 {
-        struct nest *nest;
-
         pthread_mutex_lock(&nests->lock);
-        nest = nests->free;
-        if (nest) {
-                nests->free = nest->next_free;
-        } else {
-                nest = open_nest(keeper, keeper_requests);
-                if (nest) {
-                        nest->next = nests->all;
-                        nests->all = nest;
-                }
-        }
-        *out = (struct nest_lease){ nest, nests->generation };
+        *out = (struct nest_lease){ find(nests, keeper, keeper_requests), nests->generation };
         pthread_mutex_unlock(&nests->lock);
-        return nest ? nest->requests : -1;
+        return nests_socket(out);
 }
 
-void nests_give_back(struct nests *nests, const struct nest_lease *lease)
+int nests_socket(const struct nest_lease *lease)
+{
+        return lease->nest ? lease->nest->requests : -1;
+}
+
+/* With the lock. */
+static void put_back(struct nests *nests, struct nest *nest, unsigned most)
+{
+        if (nests->free_count < most) {
+                nest->next_free = nests->free;
+                nests->free = nest;
+                nests->free_count++;
+        } else {
+                close(nest->requests);
+                nest->requests = -1;
+                drop_ended(nests);
+        }
+}
+
+void nests_give_back(struct nests *nests, const struct nest_lease *lease, unsigned most)
 {
         if (!lease->nest)
                 return;
         pthread_mutex_lock(&nests->lock);
-        if (lease->generation == nests->generation) {
-                lease->nest->next_free = nests->free;
-                nests->free = lease->nest;
-        }
+        if (lease->generation == nests->generation)
+                put_back(nests, lease->nest, most);
         pthread_mutex_unlock(&nests->lock);
 }
 
@@ -96,6 +141,7 @@ void nests_clear(struct nests *nests)
                 drop(nest);
         }
         nests->all = nests->free = NULL;
+        nests->free_count = 0;
         nests->generation++;
         pthread_mutex_unlock(&nests->lock);
 }

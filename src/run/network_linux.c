@@ -27,7 +27,8 @@
 
 enum {
         PATIENCE_MS = 5000,
-        LAST_WORDS_MS = 1000,
+        LAST_WORDS_MS = 1000,       /* for each */
+        MOST_LAST_WORDS_MS = 30000, /* for all of them */
         SLICE_MS = 5,
         AT_ONCE = 64,       /* events; then others have their turn */
         STREAMS_MAX = 4096, /* where the policy does not say */
@@ -281,6 +282,8 @@ static bool is_ours(struct network *network, struct relay_event *event)
                 give_file(network, event);
         else if (event->kind == RELAY_MARKED)
                 find_own(network)->marked = (uint32_t)event->count;
+        else if (event->kind == RELAY_TOLD)
+                network->has_told = true;
         else if (event->kind == RELAY_PASSING) {
                 struct seen *seen;
 
@@ -354,8 +357,11 @@ static bool is_readable(const struct network *network, int patience)
         return r > 0;
 }
 
-/* It was killed, or has fallen: from here on whoever connects is refused. */
-static void tell_end(struct network *network, const struct network_listener *listener)
+static const char is_gone[] = "the relay has ended before the command: there is no network any more",
+                  is_late[] = "the relay has not told all: connections, or refusals, are missing here";
+
+/* It was killed, or has fallen: from here on whoever connects is refused. Or it gets no turn. */
+static void tell_end(struct network *network, const char *problem, const struct network_listener *listener)
 {
         struct relay_event event = { .kind = RELAY_ENDED };
         struct timespec now;
@@ -363,8 +369,7 @@ static void tell_end(struct network *network, const struct network_listener *lis
         clock_gettime(CLOCK_REALTIME, &now);
         event.seconds = now.tv_sec;
         event.microseconds = (uint32_t)(now.tv_nsec / 1000);
-        snprintf(event.problem, sizeof(event.problem),
-                 "the relay has ended before the command: there is no network any more");
+        snprintf(event.problem, sizeof(event.problem), "%s", problem);
         seen_add(&network->seen, &event);
         if (listener->hear)
                 listener->hear(listener->user, &event);
@@ -378,7 +383,7 @@ void network_hear(struct network *network, const struct network_listener *listen
         for (int i = 0; i < AT_ONCE && r > 0; i++)
                 r = take_event(network, listener);
         if (r < 0)
-                tell_end(network, listener);
+                tell_end(network, is_gone, listener);
 }
 
 static int64_t now_ms(void)
@@ -414,7 +419,8 @@ static bool is_marked(struct network *own, uint32_t mark)
 /* Until the relay has told all that it knew when the command had ended. Others may hear its answer. */
 static void conclude_guest(struct network *network, const struct network_listener *listener)
 {
-        const int64_t end = now_ms() + LAST_WORDS_MS;
+        const int64_t last = now_ms() + MOST_LAST_WORDS_MS;
+        int64_t end = now_ms() + LAST_WORDS_MS;
         const char word = RELAY_MARK;
         bool is_sent;
         uint32_t mark;
@@ -425,11 +431,18 @@ static void conclude_guest(struct network *network, const struct network_listene
         pthread_mutex_unlock(&network->of->lock);
         if (!is_sent)
                 network_hear(network, listener);
-        while (is_sent && !is_marked(network->of, mark) && now_ms() < end)
-                if (is_readable(network, SLICE_MS) && take_event(network, listener) < 0) {
-                        tell_end(network, listener);
+        while (is_sent && !is_marked(network->of, mark) && now_ms() < end && now_ms() < last) {
+                int r = is_readable(network, SLICE_MS) ? take_event(network, listener) : 0;
+
+                if (r < 0) {
+                        tell_end(network, is_gone, listener);
                         break;
                 }
+                if (r > 0)
+                        end = now_ms() + LAST_WORDS_MS;
+        }
+        if (is_sent && !network->is_deaf && !is_marked(network->of, mark))
+                tell_end(network, is_late, listener);
         network_leave(network);
 }
 
@@ -458,7 +471,7 @@ int network_share(struct network *of, struct network **out, abatis_error *err)
 
 void network_conclude(struct network *network, const struct network_listener *listener)
 {
-        const int64_t end = now_ms() + LAST_WORDS_MS;
+        const int64_t last = now_ms() + MOST_LAST_WORDS_MS;
         const char over = RELAY_OVER;
 
         if (network->is_deaf)
@@ -471,9 +484,11 @@ void network_conclude(struct network *network, const struct network_listener *li
                 network_hear(network, listener);
                 return;
         }
-        for (int64_t left = LAST_WORDS_MS; left > 0; left = end - now_ms())
-                if (!is_readable(network, (int)left) || take_event(network, listener) < 0)
+        while (!network->has_told && now_ms() < last)
+                if (!is_readable(network, LAST_WORDS_MS) || take_event(network, listener) < 0)
                         break;
+        if (!network->has_told)
+                tell_end(network, is_late, listener);
         network->is_deaf = true;
 }
 

@@ -24,6 +24,7 @@ struct network {
         uint32_t marks, marked; /* that were made by guests, and that the relay has answered */
         struct seen seen;
         uint64_t unheard; /* events that the relay could not tell */
+        bool has_told;    /* it has told all */
         bool is_deaf;     /* nothing more will be told */
 };
 

@@ -408,7 +408,11 @@ test_edges() {
         edge edge_a_flood_of_refusals_hides_nothing flood_hides_nothing
         edge edge_what_is_refused_again_and_again_is_counted repeats_are_counted
         # Elsewhere nothing is refused without the relay.
-        [[ $MODE == none ]] || edge edge_refusals_that_the_relay_missed_are_counted as_user "$LAB/bin/relay.py" stopped
+        if [[ $MODE != none ]]; then
+                edge edge_refusals_that_the_relay_missed_are_counted as_user "$LAB/bin/relay.py" stopped
+                edge edge_a_relay_that_has_not_told_all_is_told_of as_user "$LAB/bin/relay.py" late
+                edge edge_strange_packets_are_counted as_user "$LAB/bin/relay.py" strange
+        fi
         edge edge_the_log_has_the_connections log_tells
         if [[ -e $LAB/bin/session ]]; then
                 edge edge_a_session_tells_each_connection_once session_tells

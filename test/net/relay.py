@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""relay.py: what is told when the relay is killed, or stopped while much is refused: relay.py killed|stopped, ABATIS in the environment."""
+"""relay.py: what is told when the relay is killed, or stopped while much is refused, or when packets are strange ones.
+
+relay.py killed|stopped|late|strange, ABATIS in the environment."""
 import json
 import os
 import signal
@@ -53,4 +55,32 @@ input()""")
     assert counts and omitted, result
 
 
-{"killed": killed, "stopped": stopped}[sys.argv[1]]()
+def late():
+    run, relay = begin("--connect", "open.example:7", "--", "bash", "-c", ": >begun; read line; (: </dev/tcp/192.0.2.1/99) || exit 7")
+    os.kill(relay, signal.SIGSTOP)
+    out, said = run.communicate(b"go on\n")
+    result = json.loads(out)
+    told = [(c["verdict"], c["problem"]) for c in result["connections"]]
+    assert told == [("ended", "the relay has not told all: connections, or refusals, are missing here")], (result, said)
+
+
+def strange():
+    """Parts of packets, and datagrams with the address of a door as their sender."""
+    out = subprocess.run([ABATIS, "run", "--no-audit", "--json", "--connect", "203.0.113.0/24:5000/udp", "--", "python3", "-c", """import socket
+big = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+big.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+for _ in range(20):
+    big.sendto(b"x" * 65520, ("2001:db8::1", 99))
+door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+door.bind(("203.0.113.5", 5000))
+for _ in range(20):
+    door.sendto(b"x", ("192.0.2.1", 99))
+"""], capture_output=True, check=False)
+    result = json.loads(out.stdout)
+    assert result["exit_code"] == 0 and result["connections_omitted"] >= 20, (result, out.stderr)
+    assert [(c["address"], c["verdict"]) for c in result["connections"]] == [("192.0.2.1", "refused")], result
+    assert result["connections"][0]["count"] == 20, result
+
+
+{"killed": killed, "stopped": stopped, "late": late, "strange": strange}[sys.argv[1]]()

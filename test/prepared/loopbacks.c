@@ -3,7 +3,10 @@
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -153,10 +156,91 @@ static void test_killed_while_they_ask(void)
         end();
 }
 
+/* How many threads this user has. */
+static int count_own(void)
+{
+        FILE *all = popen("ps -L -o lwp= -u $(id -u) | wc -l", "r");
+        int count = 0;
+
+        if (!all || fscanf(all, "%d", &count) != 1)
+                count = 0;
+        if (all)
+                pclose(all);
+        return count;
+}
+
+/* Init needs a thread to make sockets, and may have none left. */
+static void test_no_thread(void)
+{
+        const rlim_t most = (rlim_t)count_own() + 60;
+        const struct rlimit few = { most, most };
+        int status = -1;
+        pid_t host;
+
+        if (!getuid()) /* has as many as it wants */
+                return;
+        begin("where_there_is_no_thread_for_a_loopback_sockets_are_refused_until_there_is");
+        host = fork();
+        if (!host) {
+                bool is_fine = !setrlimit(RLIMIT_NPROC, &few);
+                abatis_sandbox *box = open_box(1, "network.mode", "deny");
+
+                alarm(60);
+                is_fine = is_fine && meets(box) && meets(box) && meets(box);
+                is_fine = is_fine && !run(box, "/usr/bin/python3 -c 'import os, socket, time\n"
+                                               "others = []\n"
+                                               "while True:\n"
+                                               "    try: others.append(os.fork())\n"
+                                               "    except OSError: break\n"
+                                               "    if not others[-1]: time.sleep(60)\n"
+                                               "try: socket.socket(); print(\"made\")\n"
+                                               "except PermissionError: print(\"refused\")\n"
+                                               "for other in others: os.kill(other, 9); os.wait()\n"
+                                               "socket.socket(); print(\"made\")'");
+                if (!is_fine || strcmp(text, "refused\nmade\n"))
+                        fprintf(stderr, "%s\n", text);
+                _exit(is_fine && !strcmp(text, "refused\nmade\n") ? 0 : 1);
+        }
+        waitpid(host, &status, 0);
+        expect(!status, "it ended with %x", status);
+        end();
+}
+
+/* Threads of many jobs at once are not kept for ever. */
+static void test_many_and_then_few(void)
+{
+        enum { COUNT = 60 };
+        abatis_sandbox *box = open_box(1, "network.mode", "deny");
+        abatis_job *jobs[COUNT];
+        int during, after = COUNT, pipes[2];
+
+        begin("nests_of_many_jobs_go_with_them");
+        expect(!pipe(pipes), "no pipe");
+        expect(meets(box) && meets(box), "%s", text);
+        for (int i = 0; i < COUNT; i++)
+                jobs[i] = start_job(box, "cat", pipes[0]);
+        during = count_threads(find_keeper());
+        close(pipes[0]);
+        close(pipes[1]);
+        for (int i = 0; i < COUNT; i++)
+                if (jobs[i])
+                        end_job(jobs[i]);
+        for (int i = 0; i < 100 && after > COUNT / 2; i++) {
+                after = count_threads(find_keeper());
+                usleep(20 * 1000);
+        }
+        expect(during >= COUNT && after > 0 && after < COUNT / 2, "%d, and then %d", during, after);
+        expect(meets(box), "%s", text);
+        abatis_sandbox_free(box);
+        end();
+}
+
 void test_loopbacks(void)
 {
         test_one_after_the_other();
         test_at_once();
         test_keeper_dies();
         test_killed_while_they_ask();
+        test_no_thread();
+        test_many_and_then_few();
 }
