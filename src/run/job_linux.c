@@ -23,6 +23,7 @@
 #include "base/own.h"
 #include "base/program.h"
 #include "policy/keys.h"
+#include "run/host_linux.h"
 #include "run/keeper_linux.h"
 #include "run/session_linux.h"
 #include "run/syscall_linux.h"

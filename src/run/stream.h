@@ -1,6 +1,6 @@
-/* stream_linux.h: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
-#ifndef RUN_STREAM_LINUX_H
-#define RUN_STREAM_LINUX_H
+/* stream.h: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
+#ifndef RUN_STREAM_H
+#define RUN_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>
