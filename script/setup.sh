@@ -99,7 +99,7 @@ clang-tidy       command    clang-tidy
 cppcheck         command    cppcheck
 shellcheck       command    shellcheck
 "
-# The other architecture's compiler.
+# The other architecture's compiler; for macOS a linker, and what brings the compiler (script/fetch.sh).
 case $(uname -m) in
 aarch64) other=x86_64 package=x86-64 arch=amd64 ;;
 *) other=aarch64 package=aarch64 arch=arm64 ;;
@@ -107,6 +107,8 @@ esac
 needs_cross="
 gcc-$package-linux-gnu     command $other-linux-gnu-gcc
 libc6-dev-$arch-cross      file    /usr/$other-linux-gnu/include/stdio.h
+lld              command    ld.lld
+npm              command    npm
 "
 needs_kernel="
 qemu-system-arm  command    qemu-system-aarch64

@@ -232,3 +232,15 @@ void stream_advance(struct stream *stream, bool to_the_end)
                 stream->chunk = NULL;
         }
 }
+
+void stream_take_output(struct stream *stream, int index, struct job_outcome *out)
+{
+        out->totals[index] = stream->total;
+        out->are_cut[index] = stream->is_truncated;
+        if (stream->is_digested && stream->descriptor)
+                sha256_finish(&stream->digest, out->digests[index]);
+        if (stream->copy >= 0)
+                return; /* it was passed on */
+        out->output[index] = stream->kept.text;
+        stream->kept.text = (struct text){ 0 };
+}

@@ -1,0 +1,102 @@
+/* kernel_darwin.c: see kernel_darwin.h. */
+#include "run/kernel_darwin.h"
+
+#include <libproc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/proc.h>
+#include <sys/sysctl.h>
+#include <unistd.h>
+
+/* No public header has these; libSystem has had them since Mac OS X 10.5, and browsers call them. */
+enum { FILTER_NONE = 0, FILTER_GLOBAL_NAME = 2 };
+extern const int SANDBOX_CHECK_NO_REPORT;
+int sandbox_check(pid_t process, const char *operation, int type, ...);
+int sandbox_init_with_parameters(const char *profile, uint64_t flags, const char *const parameters[],
+                                 char **why);
+void sandbox_free_error(char *why);
+
+int kernel_apply_profile(const char *profile, const char *const *parameters, char *why, size_t size)
+{
+        char *reason = NULL;
+
+        if (!sandbox_init_with_parameters(profile, 0, parameters, &reason))
+                return 0;
+        snprintf(why, size, "%s", reason ? reason : "no reason was given");
+        if (reason)
+                sandbox_free_error(reason);
+        return -1;
+}
+
+bool kernel_can_apply_in_child(void)
+{
+        return !pthread_is_threaded_np();
+}
+
+static bool is_confined(pid_t process)
+{
+        return sandbox_check(process, NULL, FILTER_NONE | SANDBOX_CHECK_NO_REPORT) == 1;
+}
+
+bool kernel_is_confined(void)
+{
+        return is_confined(getpid());
+}
+
+int kernel_list_processes(pid_t *out, int count)
+{
+        int bytes = proc_listpids(PROC_ALL_PIDS, 0, out, count * (int)sizeof(*out));
+
+        return bytes <= 0 ? -1 : bytes / (int)sizeof(*out);
+}
+
+static bool may_look_up(pid_t process, const char *name)
+{
+        return !sandbox_check(process, "mach-lookup", FILTER_GLOBAL_NAME | SANDBOX_CHECK_NO_REPORT, name);
+}
+
+/* Who is in no sandbox may look up everything, and who is in another one perhaps, too. Neither is of the job: only its own profile
+ * tells the job's name from another that nobody ever heard of. */
+bool kernel_is_of_job(pid_t process, const char *job)
+{
+        char other[128];
+
+        if (!is_confined(process))
+                return false;
+        snprintf(other, sizeof(other), "%s.another", job);
+        return may_look_up(process, job) && !may_look_up(process, other);
+}
+
+bool kernel_is_stopped(pid_t process)
+{
+        struct proc_bsdinfo info;
+
+        return proc_pidinfo(process, PROC_PIDTBSDINFO, 0, &info, sizeof(info)) == sizeof(info) &&
+               info.pbi_status == SSTOP;
+}
+
+int kernel_list_descriptors(int *out, int count)
+{
+        struct proc_fdinfo found[256];
+        int bytes = proc_pidinfo(getpid(), PROC_PIDLISTFDS, 0, found, sizeof(found)), listed;
+
+        if (bytes < 0)
+                return -1;
+        listed = bytes / (int)sizeof(*found);
+        for (int i = 0; i < listed && i < count; i++)
+                out[i] = found[i].proc_fd;
+        return listed < count ? listed : count;
+}
+
+void kernel_find_version(char *out, size_t size)
+{
+        size_t length = size;
+
+        if (sysctlbyname("kern.osproductversion", out, &length, NULL, 0) < 0 || !length)
+                *out = '\0';
+        else
+                out[length < size ? length : size - 1] = '\0';
+}
