@@ -255,7 +255,10 @@ static _Noreturn void remove_tmp(const char *path)
         const char *const argv[] = { "sh", "-c", script, "sh", path, NULL };
         const char *const envp[] = { "PATH=/usr/bin:/bin", NULL };
         int null = open("/dev/null", O_RDWR);
+        sigset_t none;
 
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
         for (int i = 0; i < 3 && null >= 0; i++)
                 dup2(null, i);
         execve("/bin/sh", (char *const *)argv, (char *const *)envp);
@@ -296,7 +299,7 @@ void guard_run(const struct launch *launch, int control)
 {
         const int kept[] = { 0, 1 };
         struct guard guard = { .launch = launch, .control = control, .reports = -1 };
-        struct sigaction wake = { .sa_handler = wake_up };
+        struct sigaction wake = { .sa_handler = wake_up }, ignored = { .sa_handler = SIG_IGN };
 
         reset_signals();
         setsid(); /* what is typed at the host program's terminal is not for us */
@@ -305,6 +308,7 @@ void guard_run(const struct launch *launch, int control)
         take_numbers(&guard);
         close_others(0, kept, guard.reports < 0 ? 1 : 2);
         sigaction(SIGCHLD, &wake, NULL);
+        sigaction(SIGPIPE, &ignored, NULL); /* of who is not there any more to be told */
         while (!guard.is_told_to_end && guard.command)
                 watch(&guard);
         end_all(&guard);

@@ -145,8 +145,9 @@ static void probe_sweep(abatis_host *host)
                 close(ends[1]);
                 if (pid > 0)
                         waitpid(pid, NULL, 0);
-                is_there = read(ends[0], &byte, 1) == 1 && !kernel_is_of_job(getpid(), TRIAL) &&
-                           !kernel_is_of_job(getppid(), TRIAL) && sweep_end(TRIAL) &&
+                is_there = read(ends[0], &byte, 1) == 1 &&
+                           kernel_ask_process(getpid(), TRIAL) == KIN_STRANGER &&
+                           kernel_ask_process(getppid(), TRIAL) == KIN_STRANGER && sweep_end(TRIAL) &&
                            read(ends[0], &byte, 1) == 0; /* it had the other end */
                 close(ends[0]);
         }

@@ -60,7 +60,7 @@ static bool may_look_up(pid_t process, const char *name)
 
 /* Who is in no sandbox may look up everything, and who is in another one perhaps, too. Neither is of the job: only its own profile
  * tells the job's name from another that nobody ever heard of. */
-bool kernel_is_of_job(pid_t process, const char *job)
+static bool has_profile_of(pid_t process, const char *job)
 {
         char other[128];
 
@@ -70,12 +70,25 @@ bool kernel_is_of_job(pid_t process, const char *job)
         return may_look_up(process, job) && !may_look_up(process, other);
 }
 
-bool kernel_is_stopped(pid_t process)
+static bool examine(pid_t process, struct proc_bsdshortinfo *out)
 {
-        struct proc_bsdinfo info;
+        return proc_pidinfo(process, PROC_PIDT_SHORTBSDINFO, 0, out, sizeof(*out)) == sizeof(*out) &&
+               out->pbsi_status != SZOMB;
+}
 
-        return proc_pidinfo(process, PROC_PIDTBSDINFO, 0, &info, sizeof(info)) == sizeof(info) &&
-               info.pbi_status == SSTOP;
+/* It is looked at a second time: who has ended in between had no profile when it was asked for. No process of a job changes its
+ * user, unless that is root. */
+enum kernel_kin kernel_ask_process(pid_t process, const char *job)
+{
+        struct proc_bsdshortinfo info;
+
+        if (!examine(process, &info))
+                return KIN_GONE;
+        if (geteuid() && info.pbsi_uid != geteuid())
+                return KIN_STRANGER;
+        if (has_profile_of(process, job))
+                return info.pbsi_status == SSTOP ? KIN_STOPPED : KIN_RUNS;
+        return examine(process, &info) ? KIN_STRANGER : KIN_GONE;
 }
 
 int kernel_list_descriptors(int *out, int count)

@@ -16,12 +16,12 @@ bool kernel_can_apply_in_child(void);
 /* Whether this process is in a sandbox already: there is none inside another. */
 bool kernel_is_confined(void);
 
-/* All processes that there are, or -1. */
+/* All processes that there are at one moment, or -1. The newest come first. */
 int kernel_list_processes(pid_t *out, int count);
-/* Whether it runs under the profile whose JOB this is. */
-bool kernel_is_of_job(pid_t process, const char *job);
-/* Stopped by a signal: it does nothing until it is told to go on. */
-bool kernel_is_stopped(pid_t process);
+
+/* What a process is to a job: under the profile whose JOB that is, or a stranger. Of one that has ended nobody can tell any more. */
+enum kernel_kin { KIN_STRANGER, KIN_GONE, KIN_RUNS, KIN_STOPPED };
+enum kernel_kin kernel_ask_process(pid_t process, const char *job);
 /* The descriptors that this process has, or as many as there is room for; or -1. */
 int kernel_list_descriptors(int *out, int count);
 

@@ -2,6 +2,7 @@
 #include "run/sweep_darwin.h"
 
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,17 +10,44 @@
 
 enum {
         PROCESSES_MOST = 16 * 1024, /* more than macOS lets there be; 64 KiB of a stack */
-        PASSES_MOST = 64,
+        NUMBERS = 100 * 1000,       /* of processes, on macOS */
+        PASSES_ONCE = 64,
+};
+
+/* Whom we know not to be of the job, or to have ended. Numbers are given again only when all others were. */
+struct known {
+        unsigned char bits[NUMBERS / 8];
 };
 
 struct pass {
-        int found;   /* processes of the job */
-        int running; /* of these, those that were not stopped already */
+        int running, stopped; /* processes of the job */
+        int gone;             /* ended before they could be asked: who knows whom they have left */
         bool has_failed;
 };
 
-/* Sends the signal to each of them: SIGSTOP, or SIGKILL. Who was born meanwhile is found by the next pass. */
-static struct pass go_through(const char *job, int number)
+static bool is_known(const struct known *known, pid_t process)
+{
+        return process < NUMBERS && known->bits[process / 8] >> process % 8 & 1;
+}
+
+static void remember(struct known *known, pid_t process)
+{
+        if (process < NUMBERS)
+                known->bits[process / 8] |= (unsigned char)(1 << process % 8);
+}
+
+/* To its process group at once, where who is born belongs to it from the beginning. The command had a session of its own, so
+ * nobody else is in any of them. */
+static void strike(pid_t process, int number)
+{
+        pid_t group = getpgid(process);
+
+        if (group > 1 && group != getpgrp())
+                kill(-group, number);
+        kill(process, number);
+}
+
+static struct pass go_through(const char *job, int number, struct known *known)
 {
         struct pass pass = { 0 };
         pid_t processes[PROCESSES_MOST];
@@ -27,32 +55,44 @@ static struct pass go_through(const char *job, int number)
 
         pass.has_failed = count < 0 || count == PROCESSES_MOST;
         for (int i = 0; i < count; i++) {
-                if (processes[i] <= 1 || processes[i] == getpid() || !kernel_is_of_job(processes[i], job))
+                enum kernel_kin kin;
+
+                if (processes[i] <= 1 || processes[i] == getpid() || is_known(known, processes[i]))
                         continue;
-                pass.found++;
-                if (number == SIGSTOP && kernel_is_stopped(processes[i]))
-                        continue;
-                pass.running++;
-                kill(processes[i], number);
+                kin = kernel_ask_process(processes[i], job);
+                pass.running += kin == KIN_RUNS;
+                pass.stopped += kin == KIN_STOPPED;
+                pass.gone += kin == KIN_GONE;
+                /* Of one that has ended, once: it may stay in the list, as long as its parent does not ask for it. */
+                if (kin == KIN_STRANGER || kin == KIN_GONE)
+                        remember(known, processes[i]);
+                if (kin == KIN_RUNS || (kin == KIN_STOPPED && number == SIGKILL))
+                        strike(processes[i], number);
         }
         return pass;
 }
 
-/* First all are stopped, since who runs may fork faster than it is found; who is stopped does not. */
+/* First all are stopped, since who runs may fork, and leave, faster than it is found. A list is of one moment: if everybody in it was
+ * asked and nobody is of the job, there was nobody; if one has ended meanwhile, it may have left a child that is not in the
+ * list. */
 bool sweep_end(const char *job)
 {
         const struct timespec moment = { .tv_nsec = 1000000 };
+        struct known known;
 
-        for (;;) {
-                struct pass pass = { .running = 1 };
+        for (int passes = 0;; passes++) {
+                struct pass pass;
 
-                for (int passes = 0; pass.running && passes < PASSES_MOST; passes++)
-                        pass = go_through(job, SIGSTOP);
+                if (passes % PASSES_ONCE == 0)
+                        memset(&known, 0, sizeof(known));
+                pass = go_through(job, SIGSTOP, &known);
                 if (pass.has_failed)
                         return false;
-                if (!pass.found)
+                if (!pass.running && !pass.stopped && !pass.gone)
                         return true;
-                go_through(job, SIGKILL);
+                if (pass.running || !pass.stopped)
+                        continue;
+                go_through(job, SIGKILL, &known);
                 nanosleep(&moment, NULL);
         }
 }
