@@ -20,7 +20,7 @@ enum launch_step {
         LAUNCH_SWEEP, /* of the guard: what is left cannot be found */
 };
 
-enum { LAUNCH_LIMITS = 2, LAUNCH_PARAMETERS = 5 };
+enum { LAUNCH_LIMITS = 2, LAUNCH_PARAMETERS = 7 };
 
 /* All that is done between fork and exec, prepared; all borrowed. */
 struct launch {

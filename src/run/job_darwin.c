@@ -42,7 +42,9 @@ static int open_terminal(struct job *job, abatis_error *err)
             fcntl(job->terminal.master, F_SETFL, O_NONBLOCK) < 0)
                 return error_os(err, errno, "cannot make a terminal");
         name = ptsname(job->terminal.master);
-        far = name ? fd_above_stdio(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) : -1;
+        if (!name || (size_t)snprintf(job->tty, sizeof(job->tty), "%s", name) >= sizeof(job->tty))
+                return error_set(err, ABATIS_E_SYSTEM, "the terminal has no name");
+        far = fd_above_stdio(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
         if (far < 0)
                 return error_os(err, errno, "cannot open the terminal");
         job->stdio.ends[0] = far;
@@ -87,6 +89,7 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
         *job = (struct job){ .options = *options,
                              .stdio = STDIO_INIT,
                              .terminal = TERMINAL_INIT,
+                             .tty = "/dev/null",
                              .queue = -1,
                              .control = -1,
                              .feed.pipe = -1,
@@ -229,6 +232,8 @@ static int choose_profile(struct job *job, abatis_error *err)
                 launch->parameters[at++] = PROFILE_TMP;
                 launch->parameters[at++] = job->tmp;
         }
+        launch->parameters[at++] = PROFILE_TTY;
+        launch->parameters[at++] = job->tty;
         launch->parameters[at++] = PROFILE_JOB;
         launch->parameters[at++] = job->name;
         return kernel_can_apply_in_child() ? 0 : wrap_in_sandbox_exec(job, err);

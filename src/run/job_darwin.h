@@ -30,6 +30,7 @@ struct job {
         char name[64];       /* that its processes are known by */
         char tmp[64];        /* the job's own directory, or "" */
         char tmp_variable[80];
+        char tty[64]; /* the command's terminal, or "/dev/null" */
         struct stdio stdio;
         int queue;   /* owned: the kqueue */
         int control; /* owned: to the guard, or -1 */

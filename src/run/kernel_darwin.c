@@ -66,7 +66,8 @@ static bool has_profile_of(pid_t process, const char *job)
 
         if (!is_confined(process))
                 return false;
-        snprintf(other, sizeof(other), "%s.another", job);
+        strlcpy(other, job, sizeof(other));
+        strlcat(other, ".another", sizeof(other));
         return may_look_up(process, job) && !may_look_up(process, other);
 }
 

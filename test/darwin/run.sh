@@ -123,6 +123,7 @@ the_commands_end_ends_its_daemons() {
         # Where nothing is enforced, the same are left.
         run --backend none -- sh -c "$(daemon 7002)" 2>/dev/null
         sleeps 7002 || no "they end by themselves, too" || return
+        # shellcheck disable=SC2046 # one word for each
         as_user kill $(sleepers 7002)
 }
 
