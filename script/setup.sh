@@ -33,6 +33,8 @@ libyaml-dev      module     yaml-0.1,yaml.h
 python3          command    python3
 musl-tools       wish       musl-gcc
 "
+# A Mac has its C library's headers elsewhere.
+[ "$(uname)" != Darwin ] || needs_build=$(printf '%s\n' "$needs_build" | grep -v '^libc6-dev ')
 needs_demo="
 git              command    git
 python3          command    python3
@@ -162,6 +164,7 @@ give_up() { # WHY
         done
         say "on Debian 12 or newer, or Ubuntu 22.04 or newer, this installs them:"
         say "  apt-get install --no-install-recommends $(names_of "$missing")"
+        say "on macOS, brew install meson ninja pkg-config jansson libyaml does;"
         say "elsewhere, install what carries the same programs and libraries, then run this again."
         exit 1
 }

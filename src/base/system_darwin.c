@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/attr.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -17,6 +19,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+
+#include "base/own.h"
 
 /* With O_DIRECTORY it is O_SEARCH; who does not know it opens for reading. */
 const int system_name_flags = O_EXEC, system_unnoted_flags = 0;
@@ -40,7 +44,8 @@ char *system_path_of(int fd)
         return fcntl(fd, F_GETPATH, path) < 0 ? NULL : strdup(path);
 }
 
-int system_find_spelling(const char *path, char **out)
+/* The name that the disk has for it. Of the root of a disk that is the disk's, and of a file with several names any of them. */
+static int ask_for_name(const char *path, char *out, size_t size)
 {
         struct attrlist wanted = { .bitmapcount = ATTR_BIT_MAP_COUNT, .commonattr = ATTR_CMN_NAME };
         struct {
@@ -53,11 +58,38 @@ int system_find_spelling(const char *path, char **out)
         if (getattrlist(path, &wanted, &answer, sizeof(answer), FSOPT_NOFOLLOW) < 0)
                 return -1;
         name = (const char *)&answer.name + answer.name.attr_dataoffset;
-        if (answer.length > sizeof(answer) || !answer.name.attr_length || strchr(name, '/')) {
-                errno = EIO;
-                return -1;
+        if (answer.length > sizeof(answer) || strlcpy(out, name, size) < size)
+                return 0;
+        errno = EIO;
+        return -1;
+}
+
+/* Whether the other name, in the same directory, is but another spelling. */
+static bool is_same(const char *path, const char *name, const char *other)
+{
+        OWN_FREE char *spelled = NULL;
+        struct stat first, second;
+
+        if (asprintf(&spelled, "%.*s%s", (int)(name - path), path, other) < 0) {
+                spelled = NULL;
+                return false;
         }
-        *out = strdup(name);
+        return !lstat(path, &first) && !lstat(spelled, &second) && first.st_dev == second.st_dev &&
+               first.st_ino == second.st_ino &&
+               (S_ISDIR(first.st_mode) || first.st_nlink == 1 || !strcasecmp(name, other));
+}
+
+int system_find_spelling(const char *path, char **out)
+{
+        const char *name = strrchr(path, '/') + 1;
+        char other[3 * (NAME_MAX + 1)];
+
+        *out = NULL;
+        if (ask_for_name(path, other, sizeof(other)) < 0)
+                return -1;
+        if (!strcmp(name, other) || !*other || strchr(other, '/') || !is_same(path, name, other))
+                return 0;
+        *out = strdup(other);
         return *out ? 0 : -1;
 }
 

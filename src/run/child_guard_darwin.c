@@ -115,7 +115,9 @@ static void set_limits(const struct launch *launch, int reports)
                         fail(reports, LAUNCH_LIMIT);
                 if (limit.rlim_max > launch->limits[i].most)
                         limit.rlim_max = launch->limits[i].most;
-                limit.rlim_cur = limit.rlim_max;
+                /* Not more than there was: macOS refuses what is more than it gives anybody. */
+                if (limit.rlim_cur > limit.rlim_max)
+                        limit.rlim_cur = limit.rlim_max;
                 if (setrlimit(launch->limits[i].resource, &limit) < 0)
                         fail(reports, LAUNCH_LIMIT);
         }

@@ -22,7 +22,10 @@
 #include "run/kernel_darwin.h"
 #include "run/options.h"
 
+/* Another one in programs for tests. */
+#ifndef SANDBOX_EXEC
 #define SANDBOX_EXEC "/usr/bin/sandbox-exec"
+#endif
 
 /* ---- streams -------------------------------------------------------------------------------------------- */
 

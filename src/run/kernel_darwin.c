@@ -97,7 +97,7 @@ int kernel_list_descriptors(int *out, int count)
         struct proc_fdinfo found[256];
         int bytes = proc_pidinfo(getpid(), PROC_PIDLISTFDS, 0, found, sizeof(found)), listed;
 
-        if (bytes < 0)
+        if (bytes <= 0) /* who asks has some */
                 return -1;
         listed = bytes / (int)sizeof(*found);
         for (int i = 0; i < listed && i < count; i++)

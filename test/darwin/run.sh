@@ -242,11 +242,27 @@ a_profile_that_is_refused_starts_nothing() {
         run -- touch ran && [ -e ran ] || no "nor does it run without"
 }
 
-a_host_program_with_threads_applies_no_profile_itself() {
-        rm -f ran
-        # There is no sandbox-exec here, which would do it: so nothing starts.
-        abatis HAS_THREADS=1 "$root/abatis" run -- touch ran 2>/dev/null && no "it says that it ran"
-        [ ! -e ran ] || no "it ran without a profile"
+a_host_program_with_threads_leaves_the_profile_to_another() {
+        # Without it, nothing starts.
+        abatis HAS_THREADS=1 "$root/abatis" run -- touch ran 2>/dev/null && no "it says that it ran" && return 1
+        [ ! -e ran ] || no "it ran without a profile" || return
+        cat >sandbox-exec <<'END'
+#!/bin/sh
+: >asked
+while [ "${1#-}" != "$1" ]; do
+        printf '%s %s\n' "$1" "$2" >>asked
+        shift 2
+done
+exec "$@"
+END
+        chmod +x sandbox-exec
+        [ "$(abatis HAS_THREADS=1 "$root/abatis" run -- sh -c 'echo "$1"; exit 6' sh 'two  words')" = "two  words" ]
+        [ $? -eq 0 ] || no "the arguments are others" || return
+        abatis HAS_THREADS=1 "$root/abatis" run -- sh -c 'exit 6'
+        [ $? -eq 6 ] || no "the exit code is another" || return
+        [ "$(grep -cE '^-D (TMP=/tmp/abatis-[0-9a-f]{16}|TTY=/dev/null|JOB=abatis.job.[0-9a-f]{16})$' asked)" -eq 3 ] || no "$(head -n 4 asked)" || return
+        grep -q '^-p (version 1)$' asked || no "there is no profile" || return
+        rm sandbox-exec asked
 }
 
 inside_another_sandbox_there_is_no_backend() {
