@@ -3,7 +3,6 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 MESON_FLAGS ?=
-OTHER := $(if $(filter aarch64,$(shell uname -m)),amd64,arm64)
 
 # Each target is a few steps that build on each other; ninja runs in parallel by itself.
 .NOTPARALLEL:
@@ -54,10 +53,10 @@ sanitize:
 	@$(MAKE) --no-print-directory all tests BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
 	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property escape prepared
 
-# For the other architecture: build-amd64/abatis, or build-arm64/abatis.
+# For the other architecture, and for macOS: build-amd64/abatis, or build-arm64/abatis; build-macos-arm64/abatis, build-macos-amd64/abatis.
 cross:
 	@script/setup.sh cross
-	@script/cross.sh $(OTHER) build-$(OTHER)
+	@test/cross/run.sh
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -30,7 +30,7 @@ build() { # NAME COMPILER ARGUMENT...
         "$compiler" -std=gnu11 -O1 -g -Wall -Wextra "${processor[@]}" -Iinclude -Isrc \
                 -o "$scratch/$name" "fuzz/fuzz_$name.c" \
                 src/policy/document*.c src/policy/{foreign,keys,layer,lines,place}.c \
-                src/base/{address,character,error,executable,host_name,suggest,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
+                src/base/{address,character,error,executable,host_name,suggest,system_linux,text,units}.c "${links[@]}" "$@" "${libraries[@]}"
 }
 
 replay() { # NAME...

@@ -33,6 +33,8 @@ libyaml-dev      module     yaml-0.1,yaml.h
 python3          command    python3
 musl-tools       wish       musl-gcc
 "
+# A Mac has its C library's headers elsewhere.
+[ "$(uname)" != Darwin ] || needs_build=$(printf '%s\n' "$needs_build" | grep -v '^libc6-dev ')
 needs_demo="
 git              command    git
 python3          command    python3
@@ -100,7 +102,7 @@ clang-tidy       command    clang-tidy
 cppcheck         command    cppcheck
 shellcheck       command    shellcheck
 "
-# The other architecture's compiler.
+# The other architecture's compiler; for macOS a linker, and what brings the compiler (script/fetch.sh).
 case $(uname -m) in
 aarch64) other=x86_64 package=x86-64 arch=amd64 ;;
 *) other=aarch64 package=aarch64 arch=arm64 ;;
@@ -108,6 +110,8 @@ esac
 needs_cross="
 gcc-$package-linux-gnu     command $other-linux-gnu-gcc
 libc6-dev-$arch-cross      file    /usr/$other-linux-gnu/include/stdio.h
+lld              command    ld.lld
+npm              command    npm
 "
 needs_kernel="
 qemu-system-arm  command    qemu-system-aarch64
@@ -161,6 +165,7 @@ give_up() { # WHY
         done
         say "on Debian 12 or newer, or Ubuntu 22.04 or newer, this installs them:"
         say "  apt-get install --no-install-recommends $(names_of "$missing")"
+        say "on macOS, brew install meson ninja pkg-config jansson libyaml does;"
         say "elsewhere, install what carries the same programs and libraries, then run this again."
         exit 1
 }

@@ -223,7 +223,7 @@ static int add_records(struct text *text, const struct text *raw, abatis_error *
                 OWN_FREE char *pretty = NULL;
                 int r;
 
-                end = strchrnul(at, '\n');
+                end = at + strcspn(at, "\n");
                 r = json_to_text(json_loadb(at, (size_t)(end - at), 0, NULL),
                                  JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10), &pretty, err);
                 if (r < 0)

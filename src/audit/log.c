@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "audit/audit.h"
@@ -18,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/system.h"
 #include "policy/compose.h"
 
 /* ---- opening -------------------------------------------------------------------------------------------- */
@@ -30,7 +28,7 @@ int audit_id_new(char out[AUDIT_ID_SIZE], abatis_error *err)
         size_t at = sizeof(number);
         unsigned process = (unsigned)getpid();
 
-        if (getrandom(random, sizeof(random), 0) != sizeof(random))
+        if (system_random(random, sizeof(random)) < 0)
                 return error_os(err, errno, "cannot get random bytes");
         for (size_t i = 0; i < sizeof(random); i++) {
                 *out++ = digits[random[i] >> 4];
@@ -51,7 +49,7 @@ int log_open_file(const struct audit_log *log, const char *name, int flags, unsi
 
         flags |= O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
         /* A read behind a write would else write the time of the read, and cost more than both. */
-        fd = flags & O_EXCL ? -1 : openat(log->directory, name, flags | O_NOATIME);
+        fd = flags & O_EXCL ? -1 : openat(log->directory, name, flags | system_unnoted_flags);
         if (fd < 0 && errno == EPERM)
                 fd = openat(log->directory, name, flags); /* somebody else's, as the caller will find */
         /* Mostly it is there, and then the directory need not be locked. */
@@ -109,7 +107,8 @@ static int open_path(const char *path)
         bool is_shared = !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9);
 
         return fd_above_stdio(
-                openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC | (is_shared ? O_NOFOLLOW : 0)));
+                openat(AT_FDCWD, path,
+                       system_name_flags | O_DIRECTORY | O_CLOEXEC | (is_shared ? O_NOFOLLOW : 0)));
 }
 
 static int open_directory(struct audit_log *log, abatis_error *err)
@@ -194,15 +193,6 @@ void audit_close(struct audit_log *log)
 
 /* ---- appending ------------------------------------------------------------------------------------------ */
 
-static int64_t now(void)
-{
-        struct timespec time;
-
-        /* Not by the vDSO: a process that asks once has pages to fault in for it. */
-        syscall(SYS_clock_gettime, CLOCK_REALTIME, &time);
-        return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
-
 /* The line that follows what the state says was last; the state then says that it is. */
 static void follow(struct audit_state *state, const struct text *lines, size_t start)
 {
@@ -213,7 +203,7 @@ static void follow(struct audit_state *state, const struct text *lines, size_t s
 static int build(const struct session *session, enum audit_event event, const struct text *members,
                  struct audit_state *state, struct text *lines, abatis_error *err)
 {
-        struct record_place place = { 0, state->hash, now() };
+        struct record_place place = { 0, state->hash, system_now() };
         const struct record_repair repair = { session->torn_bytes, session->torn_sha256, session->lost_head };
         size_t start = 0;
 
@@ -251,7 +241,7 @@ static int write_lines(const struct audit_log *log, const struct session *sessio
         bool is_done = written == (ssize_t)lines->length;
 
         if (is_done && log->settings.sync == AUDIT_SYNC_ALWAYS) {
-                is_done = !fdatasync(session->files.fd) &&
+                is_done = !system_sync(session->files.fd) &&
                           (session->state.size || !log_sync_directory(log)); /* a new file has a new name */
                 os_errno = errno;
         }

@@ -9,9 +9,8 @@
 
 /* Each -1 while there is none. */
 struct log_files {
-        int lock, head, fd; /* owned */
-        uint32_t device[2]; /* of the log */
-        uint64_t inode;
+        int lock, head, fd;      /* owned */
+        uint64_t device, inode;  /* of the log */
         struct audit_state left; /* how we left it, and its size then, behind a newline; seq 0: not known */
 };
 #define LOG_FILES_NONE                           \

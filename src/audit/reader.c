@@ -16,6 +16,7 @@
 #include "audit/record.h"
 #include "base/error.h"
 #include "base/own.h"
+#include "base/system.h"
 #include "base/text.h"
 #include "policy/compose.h"
 
@@ -263,7 +264,7 @@ static int add_older_parts(struct snapshot *snapshot, const char *path, abatis_e
                 return error_memory(err);
         if (slash)
                 slash[slash == directory] = '\0';
-        fd = open(slash ? directory : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = open(slash ? directory : ".", system_name_flags | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return error_os(err, errno, "cannot read the audit log '%s'", path);
         r = parts_list(fd, slash ? path + (slash - directory) + 1 : path, &numbers, &count, err);

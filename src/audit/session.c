@@ -13,13 +13,13 @@
 #include "audit/record.h"
 #include "base/error.h"
 #include "base/own.h"
-#include "base/statx.h"
+#include "base/system.h"
 
 enum { LOCK_MODE = 0200 };
 
 /* ---- the files ------------------------------------------------------------------------------------------ */
 
-static int check_facts(const struct audit_log *log, const struct file_facts *facts, const char *path,
+static int check_facts(const struct audit_log *log, const struct system_file *facts, const char *path,
                        abatis_error *err)
 {
         if (!S_ISREG(facts->mode))
@@ -32,10 +32,10 @@ static int check_facts(const struct audit_log *log, const struct file_facts *fac
         return 0;
 }
 
-static int check_file(const struct audit_log *log, int fd, const char *path, struct file_facts *facts,
+static int check_file(const struct audit_log *log, int fd, const char *path, struct system_file *facts,
                       abatis_error *err)
 {
-        if (file_examine(fd, "", facts) < 0)
+        if (system_examine(fd, "", facts) < 0)
                 return error_os(err, errno, "cannot examine the audit log '%s'", path);
         return check_facts(log, facts, path, err);
 }
@@ -65,7 +65,7 @@ static void close_file(int *fd)
 static int take_lock(const struct audit_log *log, int patience_ms, int *fd, abatis_error *err)
 {
         for (;;) {
-                struct file_facts facts = { 0 };
+                struct system_file facts = { 0 };
                 int r = *fd >= 0 ? 0
                                  : open_file(log, log->lock_name, log->lock_path, O_WRONLY, LOCK_MODE, fd,
                                              err);
@@ -85,7 +85,7 @@ static int take_lock(const struct audit_log *log, int patience_ms, int *fd, abat
 
 static int find_head(const struct audit_log *log, int *fd, abatis_error *err)
 {
-        struct file_facts facts;
+        struct system_file facts;
         int r;
 
         if (*fd >= 0)
@@ -94,7 +94,7 @@ static int find_head(const struct audit_log *log, int *fd, abatis_error *err)
         return r || log->is_private ? r : check_file(log, *fd, log->head_path, &facts, err);
 }
 
-static int open_log_file(const struct audit_log *log, struct log_files *files, struct file_facts *facts,
+static int open_log_file(const struct audit_log *log, struct log_files *files, struct system_file *facts,
                          abatis_error *err)
 {
         int r;
@@ -104,7 +104,7 @@ static int open_log_file(const struct audit_log *log, struct log_files *files, s
         r = open_file(log, log->name, log->path, O_RDWR | O_APPEND, 0600, &files->fd, err);
         if (!r)
                 r = check_file(log, files->fd, log->path, facts, err);
-        memcpy(files->device, facts->device, sizeof(files->device));
+        files->device = facts->device;
         files->inode = facts->inode;
         return r;
 }
@@ -112,11 +112,11 @@ static int open_log_file(const struct audit_log *log, struct log_files *files, s
 /* *size is what the file has. */
 static int find_file(const struct audit_log *log, struct log_files *files, uint64_t *size, abatis_error *err)
 {
-        struct file_facts facts = { 0 };
+        struct system_file facts = { 0 };
         int r;
 
-        if (files->fd < 0 || file_examine(log->directory, log->name, &facts) < 0 ||
-            facts.inode != files->inode || memcmp(facts.device, files->device, sizeof(files->device)) != 0)
+        if (files->fd < 0 || system_examine(log->directory, log->name, &facts) < 0 ||
+            facts.inode != files->inode || facts.device != files->device)
                 r = open_log_file(log, files, &facts, err);
         else
                 r = check_facts(log, &facts, log->path, err);
@@ -154,19 +154,18 @@ static int find_line(int fd, uint64_t end, uint64_t max, uint64_t *out, abatis_e
 
         while (at) {
                 size_t step = at < sizeof(buffer) ? (size_t)at : sizeof(buffer);
-                const char *newline;
+                size_t left = step;
 
                 if (end - at > max)
                         return error_set(err, ABATIS_E_INVALID,
                                          "its last line is longer than any record; move it away");
                 if (pread(fd, buffer, step, (off_t)(at - step)) != (ssize_t)step)
                         return error_os(err, errno, "cannot read it");
-                newline = memrchr(buffer, '\n', step);
-                if (newline) {
-                        at -= step - (size_t)(newline - buffer) - 1;
+                while (left && buffer[left - 1] != '\n')
+                        left--;
+                at -= step - left;
+                if (left)
                         break;
-                }
-                at -= step;
         }
         *out = at;
         return 0;
@@ -289,7 +288,7 @@ static int begin_without_head(struct session *session, const char *why, abatis_e
         /* Said before the first record is written: from now on a log without a head has lost it. */
         if (!r && !session->lost_head) {
                 r = session_write_head(session, &session->state, err);
-                if (!r && (fdatasync(session->files.head) < 0 || log_sync_directory(session->log) < 0))
+                if (!r && (system_sync(session->files.head) < 0 || log_sync_directory(session->log) < 0))
                         r = error_os(err, errno, "cannot write '%s'", session->log->head_path);
         }
         return r;

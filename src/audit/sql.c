@@ -145,7 +145,7 @@ int audit_sql(const abatis_audit_query *query, char **out, abatis_error *err)
         for (size_t i = 0; !r && i < jobs.count; i++)
                 r = add_job(&text, &jobs.items[i], err);
         for (const char *at = jobs.raw.data, *end; !r && at && *at; at = *end ? end + 1 : end) {
-                end = strchrnul(at, '\n');
+                end = at + strcspn(at, "\n");
                 r = add_event(&text, at, (size_t)(end - at), err);
         }
         text_add(&text, "COMMIT;\n");

@@ -13,7 +13,7 @@ static const struct backend *const backends[] = { &backend_native, &backend_bwra
 
 static const char *const elsewhere[] = {
         [SYSTEM_LINUX] = "it is for Linux",
-        [SYSTEM_MACOS] = "it is for macOS, and this version does not run there yet",
+        [SYSTEM_MACOS] = "it is for macOS",
         [SYSTEM_WINDOWS] = "it is for Windows, and this version does not run there yet",
 };
 

@@ -162,6 +162,19 @@ static void compile_seatbelt(const abatis_policy *policy, const abatis_host *hos
         strings_done(&seatbelt.pins);
 }
 
+static const char *find_reason(const abatis_host *host)
+{
+        return *host->seatbelt_reason ? host->seatbelt_reason : NULL;
+}
+
+/* Seatbelt has none of its own. */
+static const char *find_version(const abatis_host *host)
+{
+        return host->system == SYSTEM_MACOS && *host->kernel ? host->kernel : NULL;
+}
+
 const struct backend backend_seatbelt = { .kind = BACKEND_SEATBELT,
                                           .system = SYSTEM_MACOS,
+                                          .find_reason = find_reason,
+                                          .find_version = find_version,
                                           .compile = compile_seatbelt };

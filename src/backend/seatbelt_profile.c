@@ -185,7 +185,7 @@ static void open_own_tmp(struct seatbelt *seatbelt)
 
 static void add_devices(struct seatbelt *seatbelt)
 {
-        begin_section(seatbelt, "devices, and terminals that the command makes");
+        begin_section(seatbelt, "devices, and terminals of the command's own");
         text_add(&seatbelt->profile,
                  "(deny " ALL_READS " " ALL_WRITES " " STARTS " file-ioctl (regex \"^/[Dd][Ee][Vv]/\"))\n");
         for (size_t i = 0; i < COUNT(device_paths); i++)
@@ -194,6 +194,7 @@ static void add_devices(struct seatbelt *seatbelt)
         for (size_t i = 0; i < COUNT(stream_links); i++)
                 know(seatbelt, stream_links[i]);
         text_add(&seatbelt->profile,
+                 "(allow " ALL_READS " file-write-data file-ioctl (literal (param \"" PROFILE_TTY "\")))\n"
                  "(allow " ALL_READS " file-write-data (subpath \"/dev/fd\"))\n"
                  "(allow pseudo-tty)\n"
                  "(allow " ALL_READS " file-write-data file-ioctl\n"

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/reach.h"
+#include "base/system.h"
 
 enum { MAX_LINKS = 40 /* the kernel's own limit for one lookup */ };
 
@@ -60,12 +61,12 @@ static bool is_real(const char *path)
         if (*path != '/' || strstr(path, "//") || strstr(path, "/.") ||
             (length > 1 && path[length - 1] == '/'))
                 return false;
-        fd = reach_open_without_links(path, O_PATH);
+        fd = reach_open_without_links(path, (unsigned)system_name_flags);
         return fd >= 0;
 }
 
-/* The same for a path that is too long for realpath(), or leads to one. */
-static char *resolve_long(const char *path)
+/* The same for a path that realpath() does not know all about, or that is too long for it. */
+static char *resolve_by_names(const char *path)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
         OWN_FREE char *directory = *path == '/' ? NULL : reach_working_directory(), *whole = NULL;
@@ -87,9 +88,13 @@ static char *resolve_long(const char *path)
 /* One lookup in the kernel, where realpath() asks about every component. */
 char *path_real(const char *path)
 {
-        char *real = is_real(path) ? strdup(path) : realpath(path, NULL);
+        char *real;
 
-        return real || errno != ENAMETOOLONG ? real : resolve_long(path);
+        if (system_folds_names)
+                return resolve_by_names(path);
+        real = is_real(path) ? strdup(path) : realpath(path, NULL);
+
+        return real || errno != ENAMETOOLONG ? real : resolve_by_names(path);
 }
 
 /* Longer than one call of the kernel takes is no matter, but what a path costs is bounded. */
@@ -219,6 +224,21 @@ static void drop_last_component(struct text *real)
                 real->data[real->length] = '\0';
 }
 
+/* The last name of what was walked, as the disk has it: rules are compared with that. */
+static int spell(struct text *real, size_t parent_length, abatis_error *err)
+{
+        OWN_FREE char *name = NULL;
+
+        if (system_find_spelling(real->data, &name) < 0)
+                return error_os(err, errno, "cannot find out how '%s' is spelled", real->data);
+        if (!name)
+                return 0;
+        real->length = parent_length;
+        text_add(real, "/");
+        text_add(real, name);
+        return real->has_failed ? error_memory(err) : 0;
+}
+
 /* Walks one component. *kind becomes PATH_ABSENT when it does not exist. */
 static int walk(const char *name, struct text *real, char **rest, struct path_facts *facts, abatis_error *err)
 {
@@ -243,7 +263,7 @@ static int walk(const char *name, struct text *real, char **rest, struct path_fa
         }
         facts->kind = path_kind_of(status.st_mode);
         if (!S_ISLNK(status.st_mode))
-                return 0;
+                return spell(real, parent_length, err);
         if (facts->links.count == MAX_LINKS)
                 return error_os(err, ELOOP, "cannot resolve '%s'", real->data);
         target = read_link(real->data);

@@ -11,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/system.h"
 #include "base/text.h"
 
 /* A path as one system call takes it. */
@@ -36,23 +34,6 @@ static void place_done(struct place *place)
 
 #define OWN_PLACE __attribute__((cleanup(place_done)))
 
-static int open_without_links(int directory, const char *path, unsigned flags)
-{
-#ifdef __linux__
-        const struct {
-                uint64_t flags, mode, resolve;
-        } how = { flags | O_CLOEXEC, 0, 4 /* no symbolic links */ };
-
-        return (int)syscall(437 /* openat2 */, directory, path, &how, sizeof(how));
-#else
-        (void)directory;
-        (void)path;
-        (void)flags;
-        errno = ENOSYS;
-        return -1;
-#endif
-}
-
 /* How many bytes of a long path are taken at once: up to a slash, 0 when there is a name that no file has. */
 static size_t piece_length(const char *path)
 {
@@ -67,13 +48,13 @@ static size_t piece_length(const char *path)
 static __attribute__((noinline)) int open_piece(int directory, const char *path, size_t length,
                                                 bool follows_links)
 {
-        const int flags = O_PATH | O_DIRECTORY;
+        const int flags = system_name_flags | O_DIRECTORY;
         char piece[PATH_MAX];
 
         memcpy(piece, path, length);
         piece[length] = '\0';
         return follows_links ? openat(directory, piece, flags | O_CLOEXEC)
-                             : open_without_links(directory, piece, (unsigned)flags);
+                             : system_open_without_links(directory, piece, (unsigned)flags);
 }
 
 static int reach(const char *path, bool follows_links, struct place *out)
@@ -162,7 +143,8 @@ int reach_open_without_links(const char *path, unsigned flags)
 {
         OWN_PLACE struct place place = { AT_FDCWD, NULL };
 
-        return reach(path, false, &place) < 0 ? -1 : open_without_links(place.directory, place.name, flags);
+        return reach(path, false, &place) < 0 ? -1
+                                              : system_open_without_links(place.directory, place.name, flags);
 }
 
 /* ---- the working directory ------------------------------------------------------------------------------ */
@@ -170,23 +152,6 @@ int reach_open_without_links(const char *path, unsigned flags)
 static bool is_same(const struct stat *left, const struct stat *right)
 {
         return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
-}
-
-/* What the kernel calls an open directory, or NULL. */
-static char *path_of(int fd)
-{
-        char link[32], path[PATH_MAX];
-        ssize_t length;
-
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        length = readlink(link, path, sizeof(path) - 1);
-        if (length < 0)
-                return NULL;
-        path[length] = '\0';
-        if (*path == '/')
-                return strdup(path);
-        errno = ENOENT;
-        return NULL;
 }
 
 /* "/name/below", owned by the caller: `below` with the name that `child` has in `parent`. */
@@ -216,11 +181,11 @@ static char *put_name_before(int parent, int child, const char *below)
 /* The kernel tells no path of PATH_MAX bytes, so that the last names are found by climbing. */
 static char *climb(void)
 {
-        OWN_FD int at = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        OWN_FD int at = open(".", system_name_flags | O_DIRECTORY | O_CLOEXEC);
         OWN_FREE char *below = strdup("");
 
         while (at >= 0 && below) {
-                OWN_FREE char *above = path_of(at);
+                OWN_FREE char *above = system_path_of(at);
                 OWN_FD int parent = -1;
                 char *longer;
 
@@ -228,7 +193,7 @@ static char *climb(void)
                         return text_join(above, below, "");
                 if (errno != ENAMETOOLONG)
                         return NULL;
-                parent = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+                parent = openat(at, "..", system_name_flags | O_DIRECTORY | O_CLOEXEC);
                 longer = parent < 0 ? NULL : put_name_before(parent, at, below);
                 free(below);
                 below = longer;

@@ -2,13 +2,7 @@
 #include "base/sha256_block.h"
 
 #include "base/sha256.h"
-
-#include <sys/auxv.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-
-enum { HAS_FSGSBASE = 2 }; /* of AT_HWCAP2, since Linux 5.9 */
-#endif
+#include "base/system.h"
 
 const uint32_t sha256_constants[64] = {
         0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -81,27 +75,6 @@ void sha256_blocks_plain(uint32_t state[8], const unsigned char *blocks, size_t 
                 add_block(state, blocks);
 }
 
-/* Not in the files of the instructions: whatever is compiled there may need them. */
-#if defined(__aarch64__)
-bool sha256_has_instructions(void)
-{
-        return getauxval(AT_HWCAP) & HWCAP_SHA2;
-}
-#elif defined(__x86_64__)
-bool sha256_has_instructions(void)
-{
-        unsigned a, b, c, d;
-
-        /* In a virtual machine each question takes microseconds. Who has FSGSBASE, which the kernel tells, has the leaf; and
-         * who has these instructions has SSSE3. */
-        if (getauxval(AT_HWCAP2) & HAS_FSGSBASE)
-                __cpuid_count(7, 0, a, b, c, d);
-        else if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
-                return false;
-        return b & bit_SHA;
-}
-#endif
-
 void sha256_blocks(uint32_t state[8], const unsigned char *blocks, size_t count)
 {
         /* Asked once, as in a virtual machine the host answers for the processor, which takes longer than to hash a
@@ -110,7 +83,7 @@ void sha256_blocks(uint32_t state[8], const unsigned char *blocks, size_t count)
         int way = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
         if (way == UNKNOWN) {
-                way = sha256_has_instructions() ? INSTRUCTIONS : PLAIN;
+                way = system_has_sha256() ? INSTRUCTIONS : PLAIN;
                 __atomic_store_n(&known, way, __ATOMIC_RELAXED);
         }
         if (way == INSTRUCTIONS)

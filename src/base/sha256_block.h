@@ -12,7 +12,6 @@ void sha256_blocks(uint32_t state[8], const unsigned char *blocks, size_t count)
 /* The same in C, and with the processor's own instructions; the latter only where it has them. */
 void sha256_blocks_plain(uint32_t state[8], const unsigned char *blocks, size_t count);
 void sha256_blocks_instructions(uint32_t state[8], const unsigned char *blocks, size_t count);
-bool sha256_has_instructions(void);
 
 /* One for each round. Hidden here too, so that shared code finds them without a relocation. */
 extern const uint32_t sha256_constants[64] __attribute__((visibility("hidden")));

@@ -2,6 +2,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -64,6 +65,19 @@ int print_text(int fd, const char *text);
 int print_bytes(int fd, const char *bytes, size_t length);
 /* The same on stdout, made printable. */
 int print_document(char *text);
+
+/* ---- cli_<os>.c ---- */
+
+/* The file that we are, as far as the system tells it; or NULL. */
+const char *own_program(void);
+/* A file without a name in any directory, and the path by which a program that we become can open it. A descriptor, or -1 with
+ * errno. */
+enum { SCRATCH_PATH_SIZE = 32 };
+int scratch_open(char path[SCRATCH_PATH_SIZE]);
+/* A descriptor that is readable when one of these signals, which are blocked, has come; or -1. */
+int signals_open(const sigset_t *held);
+/* Takes one of them. 0 when there is none. */
+int signals_take(int signals, const sigset_t *held);
 
 int cmd_run(char **argv);
 int cmd_explain(char **argv);

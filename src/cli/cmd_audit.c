@@ -244,14 +244,13 @@ static int report(const struct arguments *arguments)
  * it. */
 static int ask_sqlite(const char *statements, const char *query)
 {
-        char path[32];
-        int fd = memfd_create("abatis-audit", 0);
+        char path[SCRATCH_PATH_SIZE];
+        int fd = scratch_open(path);
 
         if (fd < 0)
                 return complain("cannot make a file in memory: %s", strerror(errno));
-        if (print_text(fd, statements))
+        if (print_text(fd, statements) || lseek(fd, 0, SEEK_SET) < 0)
                 return complain("cannot write a file in memory: %s", strerror(errno));
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
         if (query)
                 execlp("sqlite3", "sqlite3", "-batch", "-init", path, "-header", ":memory:", query,
                        (char *)NULL);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,18 +89,18 @@ static bool find_size(unsigned *rows, unsigned *columns)
 /* ---- while it runs -------------------------------------------------------------------------------------- */
 
 /* Returns the signal that was passed on, or 0. */
-static int pass_signal(abatis_job *job, int signals)
+static int pass_signal(abatis_job *job, int signals, const sigset_t *held)
 {
         unsigned rows, columns;
-        struct signalfd_siginfo info;
+        int number = signals_take(signals, held);
 
-        if (read(signals, &info, sizeof(info)) != sizeof(info))
+        if (!number)
                 return 0;
-        if (info.ssi_signo == SIGWINCH && find_size(&rows, &columns))
+        if (number == SIGWINCH && find_size(&rows, &columns))
                 abatis_job_resize(job, rows, columns);
-        if (info.ssi_signo != SIGTSTP) {
-                abatis_job_signal(job, (int)info.ssi_signo, NULL);
-                return (int)info.ssi_signo;
+        if (number != SIGTSTP) {
+                abatis_job_signal(job, number, NULL);
+                return number;
         }
         /* The command has a session of its own, so the terminal's stop key stops only us: stop it too. */
         abatis_job_signal(job, SIGSTOP, NULL);
@@ -121,7 +120,7 @@ static int64_t now_ms(void)
 static int wait_for(abatis_job *job, const sigset_t *held, abatis_error *err)
 {
         /* Not before the command is on its way: what came meanwhile is still held. */
-        int signals = signalfd(-1, held, SFD_CLOEXEC | SFD_NONBLOCK);
+        int signals = signals_open(held);
         struct pollfd waits[] = { { abatis_job_fd(job), POLLIN, 0 }, { signals, POLLIN, 0 } };
         int64_t deadline = 0; /* none */
         int done = 0;
@@ -134,7 +133,7 @@ static int wait_for(abatis_job *job, const sigset_t *held, abatis_error *err)
                         abatis_job_signal(job, SIGKILL, NULL);
                 if (poll(waits, 2, !deadline || left <= 0 ? -1 : (int)left) <= 0)
                         continue;
-                if (waits[1].revents && pass_signal(job, signals) == SIGTERM && !deadline)
+                if (waits[1].revents && pass_signal(job, signals, held) == SIGTERM && !deadline)
                         deadline = now_ms() + PATIENCE_MS;
                 if (waits[0].revents && abatis_job_advance(job, &done, err) < 0)
                         return -1;

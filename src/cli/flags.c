@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -266,7 +265,7 @@ int flags_parse(char **argv, unsigned takes, struct flags *out)
         *out = (struct flags){ .policy.size = sizeof(out->policy),
                                .policy.layers = ABATIS_LAYERS_ALL | ABATIS_NO_DEFAULT_LIMITS,
                                .result_fd = -1 };
-        out->policy.program = (const char *)getauxval(AT_EXECFN);
+        out->policy.program = own_program();
         for (; *argv && **argv == '-' && strcmp(*argv, "-"); argv++) {
                 size_t length = strcspn(*argv, "=");
                 bool is_joined = (*argv)[length];

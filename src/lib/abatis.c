@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/own.h"
+#include "base/system.h"
 #include "lib/compile.h"
 #include "lib/recording.h"
 #include "lib/result.h"
@@ -124,7 +125,7 @@ int abatis_explain(abatis_policy *policy, const abatis_host *host, const abatis_
                 return r;
         if (!host) {
                 r = compile_probe(policy, &probed, err);
-                compile_without_namespaces(&probed, prepared_of(options));
+                host_correct(&probed, prepared_of(options));
         }
         if (!r && host)
                 r = backend_compile(policy, host, options->best_effort, &plan, err);
@@ -178,7 +179,8 @@ static void undraft(abatis_job *job)
 /* What a launch needs of the job's options. */
 static int draft(abatis_job *job, abatis_sandbox *sandbox, abatis_error *err)
 {
-        const char *const *envp = job->options.envp ? job->options.envp : (const char *const *)environ;
+        const char *const *envp =
+                job->options.envp ? job->options.envp : (const char *const *)system_environment();
         OWN_FREE const char **secrets = NULL;
         int r;
 
@@ -217,7 +219,7 @@ static int compile_as_it_is(abatis_sandbox *sandbox, abatis_policy *policy,
         if (!r)
                 draft_ahead(options->prepared, sandbox);
         if (r != ABATIS_E_MEMORY && !options->best_effort &&
-            compile_without_namespaces(&sandbox->host, prepared_of(options))) {
+            host_correct(&sandbox->host, prepared_of(options))) {
                 r = compile(sandbox, policy, false, err);
                 if (!r)
                         draft_ahead(options->prepared, sandbox);

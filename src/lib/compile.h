@@ -4,12 +4,8 @@
 
 #include "backend/backend.h"
 
-struct job;
-
 /* What is enough to compile this policy. */
 int compile_probe(abatis_policy *policy, abatis_host *host, abatis_error *err);
-/* That takes namespaces for granted. Tries them, or asks a job that was prepared and has; true when the plan has to be made anew. */
-bool compile_without_namespaces(abatis_host *host, const struct job *prepared);
 int compile_here(abatis_policy *policy, abatis_host *host, bool is_best_effort, struct plan **out,
                  abatis_error *err);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/reach.h"
+#include "base/system.h"
 #include "policy/policy.h"
 
 /* The log says what is wrong, and this what to do about it. */
@@ -244,7 +245,7 @@ int recorder_refuse(const struct recorder *recorder, const abatis_policy *policy
         struct audit_record record = {
                 .event = AUDIT_REFUSED, .id = id, .policy = recorder->policy, .error = why
         };
-        const char *const *envp = options->envp ? options->envp : (const char *const *)environ;
+        const char *const *envp = options->envp ? options->envp : (const char *const *)system_environment();
         OWN_FREE const char **passed = NULL, **secrets = NULL;
         OWN_FREE char *cwd = NULL;
         bool hides_errors = false;

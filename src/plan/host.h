@@ -77,6 +77,7 @@ struct abatis_host {
                 [256];      /* why a process could hide from us in /proc, and the fix; "" when it could not */
         bool is_tmp_memory; /* /tmp is a tmpfs: what lies in it belongs to no process */
         struct host_bwrap bwrap;
+        char seatbelt_reason[256]; /* of macOS: why there can be no sandbox, and the fix; "" when there can */
         unsigned finding_count;
         struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };

@@ -103,9 +103,10 @@ enum { PLAN_SWEEPS_MARKED = 1 };
 enum { PLAN_CLOSES_AT_EXEC = 1 };
 
 /* What is known only when a job begins, by the names that a profile has for it: the job's own directory for temporary files,
- * where there is one, and a name that no other job's profile has. */
+ * where there is one, a name that no other job's profile has, and the terminal that was made for it, or /dev/null. */
 #define PROFILE_TMP "TMP"
 #define PROFILE_JOB "JOB"
+#define PROFILE_TTY "TTY"
 
 /* Of PLAN_NETWORK. */
 enum plan_network {

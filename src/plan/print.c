@@ -350,7 +350,7 @@ bool host_is_ready(const abatis_host *host)
         for (unsigned i = 0; i < host->finding_count; i++)
                 if (host->findings[i].is_required && !host->findings[i].is_available)
                         return false;
-        return host->namespaces != NAMESPACES_NONE;
+        return host->system != SYSTEM_LINUX || host->namespaces != NAMESPACES_NONE;
 }
 
 static json_t *backend_to_json(const struct host_backend *backend)
@@ -406,11 +406,14 @@ static void add_backends_text(struct text *text, const struct host_backend *back
 int host_print(const abatis_host *host, const struct host_backend *backends, size_t count,
                abatis_format format, char **out, abatis_error *err)
 {
+        static const char *const systems[] = {
+                [SYSTEM_LINUX] = "Linux", [SYSTEM_MACOS] = "macOS", [SYSTEM_WINDOWS] = "Windows"
+        };
         OWN_TEXT struct text text = { 0 };
 
         if (format == ABATIS_JSON)
                 return print_host_json(host, backends, count, out, err);
-        text_addf(&text, "Linux %s on %s\n", host->kernel, host->machine);
+        text_addf(&text, "%s %s on %s\n", systems[host->system], host->kernel, host->machine);
         for (unsigned i = 0; i < host->finding_count; i++) {
                 const struct host_finding *finding = &host->findings[i];
 

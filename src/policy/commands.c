@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "base/program.h"
 #include "base/reach.h"
+#include "base/system.h"
 #include "policy/policy.h"
 
 enum { COPY_MAX = 64 * 1024 * 1024 };
@@ -80,7 +81,7 @@ int commands_locate(const abatis_policy *policy, const char *name, char **out, a
                 return error_set(err, ABATIS_E_INVALID, "'%s' is relative; give a name or an absolute path",
                                  name);
         /* By the PATH that the command will have. */
-        r = environment_sort(policy, (const char *const *)environ, &envp, NULL, err);
+        r = environment_sort(policy, (const char *const *)system_environment(), &envp, NULL, err);
         if (!r)
                 r = program_find(name, envp, &found, err);
         if (r < 0 || !found)

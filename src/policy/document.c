@@ -86,9 +86,9 @@ struct node *node_new(struct source *source, enum node_kind kind, unsigned line,
         return node;
 }
 
-static void keep(void *item)
+static int compare_keys(const void *left, const void *right)
 {
-        (void)item; /* the tree does not own it */
+        return strcmp(((const struct node *)left)->key, ((const struct node *)right)->key);
 }
 
 /* As deep as the parsers go, which is no further than DOCUMENT_DEPTH_MAX. */
@@ -96,10 +96,12 @@ void node_free(struct node *node)
 {
         if (!node)
                 return;
+        /* It compares keys, so that it goes before them. */
+        while (node->index)
+                tdelete(*(struct node **)node->index, &node->index, compare_keys);
         for (size_t i = 0; i < node->count; i++)
                 node_free(node->items[i]);
         free(node->items);
-        tdestroy(node->index, keep);
         free(node->key);
         free(node->text);
         free(node);
@@ -130,11 +132,6 @@ int list_add(struct source *source, struct node *list, struct node *item)
         }
         list->items[list->count++] = item;
         return 0;
-}
-
-static int compare_keys(const void *left, const void *right)
-{
-        return strcmp(((const struct node *)left)->key, ((const struct node *)right)->key);
 }
 
 static int index_last(struct source *source, struct node *map)

@@ -1,13 +1,13 @@
 /* document_toml_scalar.c: the numbers, booleans, dates and times of TOML. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/system.h"
 #include "policy/document_toml.h"
 
 /* What a scalar can be written with, as far as it goes: all ASCII, so that a byte is a column. */
@@ -106,17 +106,12 @@ static int set_integer(const struct token *token, const struct text *digits, int
 
 static int set_float(const struct token *token, const struct text *digits, struct node *node)
 {
-        locale_t plain;
-
         if (digits->has_failed)
                 return error_memory(token->source->err);
         /* The program around this library may have chosen a locale where 1.5 is written 1,5. */
-        plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-        if (!plain)
+        if (system_read_decimal(digits->data, &node->number) < 0)
                 return error_memory(token->source->err);
         node->kind = NODE_FLOAT;
-        node->number = strtod_l(digits->data, NULL, plain);
-        freelocale(plain);
         return isinf(node->number) ? refuse(token, 0, "the number does not fit in 64 bits") : 0;
 }
 

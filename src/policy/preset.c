@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
 #include "base/reach.h"
+#include "base/system.h"
 #include "policy/policy.h"
 
 /* Root owns these and needs no capability to read them; for anybody else the file modes already refuse. */
@@ -116,56 +116,10 @@ const char *preset_origin(const char *name)
         return find_preset(name)->origin;
 }
 
-/* The home in one line of /etc/passwd ("name:password:uid:gid:comment:home:shell") if it is this user's, or NULL. It
- * points into the line, which is cut behind it. */
-static char *home_in_line(char *line, uid_t uid)
-{
-        char *at = line, *end;
-
-        for (int field = 0; field < 5; field++) {
-                at = strchr(at, ':');
-                if (!at)
-                        return NULL;
-                at++;
-                if (field == 1 && (strtoul(at, &end, 10) != uid || end == at || *end != ':'))
-                        return NULL;
-        }
-        end = strchr(at, ':');
-        if (*at != '/' || !end)
-                return NULL;
-        *end = '\0';
-        return at;
-}
-
-/* The account's home from /etc/passwd: $HOME may point elsewhere, and the keys do not move with it. */
+/* The account's home: $HOME may point elsewhere, and the keys do not move with it. */
 int account_home(char **out, abatis_error *err)
 {
-        char text[4 * 1024], *home = NULL;
-        OWN_FD int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
-        uid_t uid = getuid();
-        size_t kept = 0;
-        ssize_t got;
-
-        while (fd >= 0 && (got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
-                char *line, *at = text, *end;
-
-                text[kept += (size_t)got] = '\0';
-                while (!home && (end = strchr(at, '\n'))) {
-                        line = at;
-                        *end = '\0';
-                        at = end + 1;
-                        home = home_in_line(line, uid);
-                }
-                if (home)
-                        break; /* it lies in the buffer */
-                kept -= (size_t)(at - text);
-                /* A line longer than the buffer is nobody's. */
-                if (at == text)
-                        kept = 0;
-                memmove(text, at, kept);
-        }
-        *out = home ? strdup(home) : NULL;
-        return home && !*out ? error_memory(err) : 0;
+        return system_account_home(out) ? error_memory(err) : 0;
 }
 
 /* Resolves an option that names a directory, or the working directory when it is NULL; the result is owned. */

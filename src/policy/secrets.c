@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/own.h"
 #include "base/reach.h"
+#include "base/system.h"
 #include "policy/policy.h"
 
 /* What a development command has no business reading. Existing ones are denied. In groups by the directory below home
@@ -141,6 +141,7 @@ enum { NAMES_MAX = 64, CLASSES = 128, NOT_LISTED = 0 };
 /* What a directory has of a group's names, or of the first parts of those with a slash. One listing costs less than a
  * lookup for each of them. */
 struct listing {
+        const char *const *names;                      /* borrowed */
         unsigned char first[CLASSES], next[NAMES_MAX]; /* names of one hash: index + 1, 0 at the end */
         unsigned char types[NAMES_MAX];                /* as the directory tells them, + 1; or NOT_LISTED */
 };
@@ -160,6 +161,7 @@ static unsigned class_of(const char *name)
 static void add_names(struct listing *listing, const char *const *names)
 {
         memset(listing, 0, sizeof(*listing));
+        listing->names = names;
         for (unsigned i = 0; names[i]; i++) {
                 unsigned char *first = &listing->first[class_of(names[i])];
 
@@ -168,37 +170,17 @@ static void add_names(struct listing *listing, const char *const *names)
         }
 }
 
-static void note_entry(struct listing *listing, const char *const *names, const struct dirent *entry)
+static void note_entry(void *user, const char *found, unsigned char type)
 {
-        size_t length = strlen(entry->d_name);
+        struct listing *listing = user;
+        size_t length = strlen(found);
 
-        for (unsigned at = listing->first[class_of(entry->d_name)]; at; at = listing->next[at - 1]) {
-                const char *name = names[at - 1];
+        for (unsigned at = listing->first[class_of(found)]; at; at = listing->next[at - 1]) {
+                const char *name = listing->names[at - 1];
 
-                if (!strncmp(name, entry->d_name, length) && (!name[length] || name[length] == '/'))
-                        listing->types[at - 1] = (unsigned char)(entry->d_type + 1);
+                if (!strncmp(name, found, length) && (!name[length] || name[length] == '/'))
+                        listing->types[at - 1] = (unsigned char)(type + 1);
         }
-}
-
-/* False when the directory is too large to be worth it. */
-static bool list_names(int directory, const char *const *names, struct listing *listing)
-{
-        char buffer[2048] __attribute__((aligned(8)));
-
-        add_names(listing, names);
-        for (int reads = 0; reads < 8; reads++) {
-                ssize_t length = syscall(SYS_getdents64, directory, buffer, sizeof(buffer));
-
-                if (length <= 0)
-                        return !length;
-                for (ssize_t at = 0; at < length;) {
-                        const struct dirent *entry = (const void *)(buffer + at);
-
-                        note_entry(listing, names, entry);
-                        at += entry->d_reclen;
-                }
-        }
-        return false;
 }
 
 /* ---- what exists is denied ------------------------------------------------------------------------------ */
@@ -214,7 +196,7 @@ struct place {
  * list, is searched by name. */
 static int open_place(struct place *place, bool is_listed)
 {
-        const int how[] = { O_RDONLY | O_DIRECTORY, O_PATH | O_DIRECTORY };
+        const int how[] = { O_RDONLY | O_DIRECTORY, system_name_flags | O_DIRECTORY };
 
         place->fd = -1;
         for (int i = !is_listed; i < 2 && place->fd < 0; i++) {
@@ -266,7 +248,8 @@ static int deny_group(abatis_policy *policy, const char *path, const struct secr
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES
                                ? 0
                                : error_os(err, errno, "cannot open '%s'", path);
-        is_listed = group->is_listed && list_names(directory, group->names, &listing);
+        add_names(&listing, group->names);
+        is_listed = group->is_listed && system_list(directory, note_entry, &listing);
         for (unsigned i = 0; group->names[i] && !r; i++)
                 if (!is_listed)
                         r = deny_if_exists(policy, &place, group->names[i], DT_UNKNOWN, origin, err);

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "run/host_linux.h"
 #include "run/images.h"
 #include "run/memory_linux.h"
 #include "run/probe_linux.h"

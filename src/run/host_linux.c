@@ -24,6 +24,7 @@
 #include "base/own.h"
 #include "base/program.h"
 #include "run/cgroup_linux.h"
+#include "run/host_linux.h"
 #include "run/landlock_linux.h"
 #include "run/probe_linux.h"
 #include "run/run.h"

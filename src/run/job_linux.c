@@ -23,12 +23,12 @@
 #include "base/own.h"
 #include "base/program.h"
 #include "policy/keys.h"
+#include "run/host_linux.h"
 #include "run/keeper_linux.h"
+#include "run/options.h"
 #include "run/session_linux.h"
 #include "run/syscall_linux.h"
 #include "run/wrap_linux.h"
-
-enum { DEFAULT_OUTPUT_LIMIT = 1024 * 1024 };
 
 static size_t list_size(const char *const *list, size_t *count)
 {
@@ -69,20 +69,6 @@ static int copy_arguments(struct job *job, const char *const *argv, const char *
         strings = job->arena + (argc + envc + 2) * sizeof(char *);
         job->child.argv = copy_list(argv, argc, &pointers, &strings);
         job->child.envp = copy_list(envp, envc, &pointers, &strings);
-        return 0;
-}
-
-static int check_options(const abatis_job_options *options, abatis_error *err)
-{
-        if (!options || options->size < sizeof(*options))
-                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.size is not set");
-        if (!options->argv || !options->argv[0])
-                return error_set(err, ABATIS_E_INVALID, "no program given");
-        if (options->capture < ABATIS_CAPTURE_NONE || options->capture > ABATIS_CAPTURE_MERGED)
-                return error_set(err, ABATIS_E_INVALID, "abatis_job_options.capture is %d", options->capture);
-        if (options->cwd && *options->cwd != '/')
-                return error_set(err, ABATIS_E_INVALID, "the working directory '%s' is relative",
-                                 options->cwd);
         return 0;
 }
 
@@ -390,7 +376,7 @@ int job_prepare(const abatis_job_options *options, struct resources *resources, 
                 abatis_error *err)
 {
         struct job *job = NULL;
-        int r = check_options(options, err);
+        int r = options_check(options, err);
 
         if (r < 0)
                 return r;
@@ -489,25 +475,6 @@ static int begin_again(struct job *job, abatis_error *err)
         return r ? r : prepare_command(job, err);
 }
 
-/* What is kept of each output, or passed on. A limit that nobody set is for what we keep, lest it fill the memory; one
- * that somebody set needs the output to come through us. */
-static int limit_output(struct job *job, abatis_error *err)
-{
-        const abatis_policy *policy = job->context.policy;
-        bool is_kept = job->options.capture, is_said = policy_says_limit(policy, LIMIT_OUTPUT);
-        uint64_t limit = policy->limits[LIMIT_OUTPUT];
-
-        if (limit && is_said && !is_kept && !job->options.terminal)
-                return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
-        if (!is_said && is_kept && !limit)
-                limit = DEFAULT_OUTPUT_LIMIT;
-        if (!limit || (!is_said && !is_kept))
-                limit = UINT64_MAX;
-        for (int i = 0; i < 2; i++)
-                stream_limit(&job->streams[i], limit);
-        return 0;
-}
-
 /* When init gets the plan, everything else is known too: from there on it has the processor to itself. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err)
 {
@@ -523,7 +490,7 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         job_read_clock(&job->start);
         for (int i = 0; i < 2 && context->wants_digests; i++)
                 stream_digest(&job->streams[i]);
-        r = limit_output(job, err);
+        r = options_limit_output(&job->options, context->policy, job->streams, err);
         meter_choose(&job->meter, context->plan, context->policy);
         if (!r)
                 r = meter_open(&job->meter, &context->resources->host->cgroup, err);

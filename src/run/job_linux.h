@@ -8,11 +8,11 @@
 #include "run/meter_linux.h"
 #include "run/nests_linux.h"
 #include "run/network_linux.h"
-#include "run/pipe_linux.h"
+#include "run/pipe.h"
 #include "run/resources_linux.h"
 #include "run/stdio_linux.h"
-#include "run/stream_linux.h"
-#include "run/terminal_linux.h"
+#include "run/stream.h"
+#include "run/terminal.h"
 
 struct job {
         struct child_job child;
@@ -65,6 +65,9 @@ char *job_stack(const struct job *job);
 void job_begin_ground(struct job *job);
 int job_renew_ground(struct job *job, abatis_error *err);
 int job_take_plan(struct job *job, abatis_error *err);
+/* Of one that was prepared without resources: waits until it is clear whether it has the namespaces that it wants. Returns
+ * the errno with which they were refused, or 0; when something else is wrong, the launch will tell. */
+int job_await_ground(const struct job *job);
 
 /* job_tmp_linux.c: */
 int job_make_own_tmp(struct job *job, abatis_error *err);

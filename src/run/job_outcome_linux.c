@@ -153,18 +153,6 @@ static void describe_end(const struct job *job, struct job_outcome *out)
                 out->exit_code = WEXITSTATUS(child->status);
 }
 
-static void take_output(struct stream *stream, struct job_outcome *out, int index)
-{
-        out->totals[index] = stream->total;
-        out->are_cut[index] = stream->is_truncated;
-        if (stream->is_digested && stream->descriptor)
-                sha256_finish(&stream->digest, out->digests[index]);
-        if (stream->copy >= 0)
-                return; /* it was passed on */
-        out->output[index] = stream->kept.text;
-        stream->kept.text = (struct text){ 0 };
-}
-
 int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
 {
         if (job->wrap)
@@ -190,6 +178,6 @@ int job_settle(struct job *job, struct job_outcome *out, abatis_error *err)
         if (job->streams[0].kept.text.has_failed || job->streams[1].kept.text.has_failed)
                 return error_memory(err);
         for (int i = 0; i < 2 && out; i++)
-                take_output(&job->streams[i], out, i);
+                stream_take_output(&job->streams[i], i, out);
         return 0;
 }

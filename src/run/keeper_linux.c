@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/statx.h"
+#include "base/statx_linux.h"
 #include "run/job_linux.h"
 #include "run/nests_linux.h"
 #include "run/self_linux.h"
@@ -100,9 +100,9 @@ static int find_places(struct keeper *keeper)
 static bool is_mounted(const struct keeper *keeper, const char *path)
 {
         const uint64_t mount_root = 0x2000; /* STATX_ATTR_MOUNT_ROOT */
-        struct file_facts facts;
+        struct statx_facts facts;
 
-        return !file_examine(keeper->root, path, &facts) && facts.attributes & mount_root;
+        return !statx_examine(keeper->root, path, &facts) && facts.attributes & mount_root;
 }
 
 /* Its first message. */

@@ -1,4 +1,8 @@
-/* run.h: what the library asks of an operating system: probe the host, open a plan, run jobs. */
+/* run.h: what the library asks of an operating system: probe the host, open a plan, run jobs.
+ *
+ * This is all that a run layer has to be. There is one for each system, in src/run/NAME_<os>.c, and a program has one of them;
+ * files without a system in their names are for those that share them. The backends know which clauses a layer holds: what
+ * it is not asked for by any plan (shared sessions, say) it may refuse. */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
@@ -6,21 +10,22 @@
 #include "plan/plan.h"
 #include "plan/relay.h"
 
-/* A few system calls: enough to compile a plan on the launch path. */
-void host_probe_quickly(abatis_host *host);
+struct job;
+
+/* Enough to compile this policy, which is finished, on the launch path: a few system calls. */
+void host_probe_for(const abatis_policy *policy, abatis_host *host);
 /* Tries everything for real, in child processes, and records findings for the doctor. */
 int host_probe_fully(abatis_host *host, abatis_error *err);
-/* Adds, to the quick probe, what limits of a whole tree can stand on. */
-void host_probe_limits(abatis_host *host);
-void host_probe_broker(abatis_host *host);
-/* Looks for bubblewrap and tries it, with the arguments that commands get. */
-void host_probe_bwrap(abatis_host *host);
-/* Corrects the quick probe, which takes namespaces for granted: the kernel refused them with this errno. */
-void host_lose_namespaces(abatis_host *host, int error);
-/* After either probe; harmless when it failed. */
+/* What takes longer to find out than a launch, and is looked for only where nothing else holds a policy. False when there is nothing
+ * more to find out. */
+bool host_probe_more(abatis_host *host);
+/* Tries what the first of these takes for granted, or asks a job that was prepared and has; NULL: there is none. True when that was
+ * wrong: it is corrected, and the plan has to be made anew. */
+bool host_correct(abatis_host *host, const struct job *prepared);
+/* After any of them; harmless when it failed. */
 void host_done(abatis_host *host);
 
-struct resources; /* an open plan: filter, Landlock rules, prepared steps */
+struct resources; /* an open plan: what its jobs have in common, made once */
 
 int resources_open(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                    struct resources **out, abatis_error *err);
@@ -56,16 +61,11 @@ struct job_outcome {
         char digests[2][SHA256_TEXT_SIZE]; /* empty: it did not pass through us, or nobody wanted them */
 };
 
-struct job;
-
 /* Begins what needs no plan. What `options` point to must stay until the launch. `resources` are those of the plan
  * if there is one already, and the launch follows at once; or NULL. */
 int job_prepare(const abatis_job_options *options, struct resources *resources, struct job **out,
                 abatis_error *err);
-/* Of one that was prepared without resources: waits until it is clear whether it has the namespaces that it wants. Returns
- * the errno with which they were refused, or 0; when something else is wrong, the launch will tell. */
-int job_await_ground(const struct job *job);
-/* Whether that would not have to wait. */
+/* Whether all that needs no plan is done: until then, whoever has time may use it. */
 bool job_has_ground(const struct job *job);
 /* A job whose launch failed can only be finished. */
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err);

@@ -1,8 +1,11 @@
 #!/bin/sh
-# facts.sh: asks a Mac what the profiles rely on, and tries those of the golden plans. Written without a Mac, and not run on one yet.
+# facts.sh: asks a Mac what the profiles rely on, tries those of the golden plans, and puts abatis itself through its promises. Written
+# without a Mac, and not run on one yet.
 #
-#   sh test/seatbelt/facts.sh          on macOS, as an ordinary user, outside any sandbox; it changes nothing but a directory in /var/tmp
+#   sh test/seatbelt/facts.sh [ABATIS]          on macOS, as an ordinary user, outside any sandbox; it changes nothing but directories in
+#                                               /var/tmp and /tmp, which it removes
 #
+# ABATIS is the program, built there (make; by default build/abatis) or elsewhere (make cross, on Linux): without one the last part is skipped.
 # "ok" and "not ok" are about what must be so. "told" is about what nobody knows for certain and no promise depends on.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,12 +20,14 @@ other=$(mktemp -d /private/tmp/abatis-other.XXXXXX) || exit 1
 trap 'rm -rf "$root" "$own" "$other"' EXIT
 real=/private$root # as the kernel has it
 open='(version 1)(allow default)'
-passed=0 failed=0
+passed=0 failed=0 skipped=0
+abatis=${1:-$here/../../build/abatis}
+case $abatis in /*) ;; *) abatis=$PWD/$abatis ;; esac
 
 in_profile() { # PROFILE COMMAND...
         profile=$1
         shift
-        /usr/bin/sandbox-exec -D "TMP=$own" -D JOB=abatis.facts -p "$profile" "$@" >/dev/null 2>&1
+        /usr/bin/sandbox-exec -D "TMP=$own" -D TTY=/dev/null -D JOB=abatis.facts -p "$profile" "$@" >/dev/null 2>&1
 }
 
 count() { # NAME RESULT
@@ -154,5 +159,111 @@ sleep 1
 refuses dev_reaches_no_network "$dev" /usr/bin/nc -z -G 2 127.0.0.1 47113
 kill "$listener"
 
-echo "$passed passed, $failed failed, 0 skipped"
+# ---- abatis itself ----
+home=$real/abatis-home ws=$real/abatis-ws
+mkdir -p "$home/.ssh" "$ws"
+echo key >"$home/.ssh/id"
+echo word >"$home/plain"
+
+run() { # FLAG... -- COMMAND...
+        (cd "$ws" && env HOME="$home" "$abatis" run "$@")
+}
+
+holds() { # NAME FLAGS COMMAND...: it is refused with these flags, and works where nothing is enforced
+        name=$1 flags=$2
+        shift 2
+        # shellcheck disable=SC2086 # several words
+        if ! run --backend none -- "$@" >/dev/null 2>&1; then
+                count "$name" 1 "it fails where nothing is enforced, too"
+        elif run $flags -- "$@" >/dev/null 2>&1; then
+                count "$name" 1 "it is allowed"
+        else
+                count "$name" 0
+        fi
+}
+
+works() { # NAME FLAGS COMMAND...
+        name=$1 flags=$2
+        shift 2
+        # shellcheck disable=SC2086 # several words
+        said=$(run $flags -- "$@" 2>&1)
+        count "$name" $? "$said"
+}
+
+gives() { # NAME STATUS FLAGS COMMAND...
+        name=$1 wanted=$2 flags=$3
+        shift 3
+        # shellcheck disable=SC2086 # several words
+        run $flags -- "$@" >/dev/null 2>&1
+        code=$?
+        [ $code -eq "$wanted" ]
+        count "$name" $? "the exit code is $code"
+}
+
+# A process of another session whose parents are gone, and a moment for it to begin.
+daemon() { # SECONDS
+        echo "use POSIX; if (fork) { sleep 1; exit 5 } setsid; exit if fork; exec '/bin/sleep', '$1'"
+}
+
+sleeps() { # SECONDS
+        pgrep -f "^/bin/sleep $1\$" >/dev/null
+}
+
+promises() {
+        env HOME="$home" "$abatis" doctor
+        count doctor_finds_everything_that_is_needed $? "it does not"
+        works a_command_runs "" /bin/sh -c 'test "$(echo word)" = word'
+        works it_reads_what_is_not_denied "" cat "$home/plain"
+        holds it_reads_no_secret "" cat "$home/.ssh/id"
+        holds it_reads_no_secret_in_another_case "" cat "$home/.SSH/id"
+        works it_writes_in_its_workspace "" touch "$ws/x"
+        holds it_writes_nowhere_else "" touch "$home/x"
+        works it_has_a_directory_of_its_own "" /bin/sh -c 'touch "$TMPDIR/x" && case $TMPDIR in /private/tmp/abatis-*) ;; *) exit 1 ;; esac'
+        own_tmp=$(run -- /bin/sh -c 'mkdir -p "$TMPDIR/a/b" && chmod 000 "$TMPDIR/a" && echo "$TMPDIR"')
+        [ -n "$own_tmp" ] && [ ! -e "$own_tmp" ]
+        count that_directory_is_removed $? "'$own_tmp' is left"
+        holds it_has_no_other_tmp "" touch "$other/y"
+        /usr/bin/nc -l -k 127.0.0.1 47114 >/dev/null 2>&1 &
+        listener=$!
+        sleep 1
+        holds it_reaches_no_network "--net deny" /usr/bin/nc -z -G 2 127.0.0.1 47114
+        works it_reaches_one_that_is_allowed "--net allow" /usr/bin/nc -z -G 2 127.0.0.1 47114
+        kill "$listener"
+        holds it_signals_nobody_outside "" kill -0 $$
+        gives exit_codes_are_passed_on 7 "" /bin/sh -c 'exit 7'
+        gives signals_are_told 137 "" /bin/sh -c 'kill -9 $$'
+        gives a_program_that_is_not_there_is_told 127 "" nosuchprogram
+        gives the_time_limit_ends_it 124 "--timeout 1s" /bin/sleep 30
+        gives the_time_limit_kills_who_does_not_listen 124 "--timeout 1s" /bin/sh -c 'trap "" TERM; while :; do sleep 1; done'
+        works a_terminal_of_its_own_is_one "--pty" /bin/sh -c 'test -t 0 && test -t 1'
+        works a_limit_of_open_files_holds "--open-files 64" /bin/sh -c 'test "$(ulimit -n)" = 64'
+        run --json -- /bin/sh -c 'echo out; echo err >&2' | grep -q '"stdout":"out\\n","stderr":"err\\n"'
+        count output_is_collected $? "it is another"
+        gives its_end_is_told_though_it_left_a_daemon 5 "" /usr/bin/perl -e "$(daemon 7301)"
+        ! sleeps 7301
+        count its_end_ends_its_daemons $? "one is left"
+        run --backend none -- /usr/bin/perl -e "$(daemon 7302)" >/dev/null 2>&1
+        sleeps 7302
+        count where_nothing_is_enforced_they_are_left $? "it was ended by something else"
+        pkill -f '^/bin/sleep 7302$'
+        (cd "$ws" && HOME=$home exec "$abatis" run -- /bin/sleep 7303) &
+        started=$!
+        sleep 1
+        sleeps 7303
+        count a_command_runs_in_the_background $? "it does not"
+        kill -9 "$started"
+        sleep 2
+        ! sleeps 7303
+        count the_death_of_abatis_ends_it $? "it is left"
+        env HOME="$home" "$abatis" audit verify >/dev/null
+        count all_of_it_was_written_down $? "the log is not whole"
+}
+
+if [ -x "$abatis" ]; then
+        promises
+else
+        echo "skip promises_of_abatis - there is no program '$abatis'"
+        skipped=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

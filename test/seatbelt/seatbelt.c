@@ -141,9 +141,9 @@ static void spoil(char **text)
 
 /* ---- one profile ----------------------------------------------------------------------------------------- */
 
-static const struct sbpl_parameter parameters[] = { { "TMP", OWN_TMP },
-                                                    { "JOB", "abatis.job" },
-                                                    { NULL, NULL } };
+static const struct sbpl_parameter parameters[] = {
+        { "TMP", OWN_TMP }, { "TTY", "/dev/null" }, { "JOB", "abatis.job" }, { NULL, NULL }
+};
 
 /* One policy, and its profile as the evaluator reads it. */
 struct round {

@@ -9,7 +9,7 @@ set -u
 allowed=$scratch/allowed
 grep -vE '^(#|$)' "$repo/test/structure/child_symbols.txt" | sort >"$allowed"
 
-# The objects of src/run/child*.c and of what they call: one library of their own, which nothing instruments.
+# The objects of src/run/child*_linux.c and of what they call: one library of their own, which nothing instruments.
 find_objects() { # BUILD
         find "$1" -path '*/libchild.a.p/*' -name '*.o' | sort
 }
@@ -39,7 +39,7 @@ check_complete() { # OBJECT...
                 echo "child_init is not in it"
                 return 1
         }
-        for source in "$repo"/src/run/child*.c; do
+        for source in "$repo"/src/run/child*_linux.c; do
                 name=$(basename "$source")
                 [[ " $* " == *"_$name.o "* ]] || {
                         echo "$name is not compiled with the child"
@@ -112,7 +112,7 @@ compile() { # SOURCE OBJECT
 }
 
 mkdir "$scratch/objects"
-for source in "$repo"/src/run/child*.c "$repo"/src/policy/glob_match.c "$repo"/src/base/character.c; do
+for source in "$repo"/src/run/child*_linux.c "$repo"/src/policy/glob_match.c "$repo"/src/base/character.c; do
         compile "$source" "$scratch/objects/src_run_$(basename "$source").o"
 done
 check lets_the_child_pass_as_it_is check_symbols "$scratch"/objects/*.o

@@ -17,9 +17,9 @@
 static const abatis_host mac = {
         .system = SYSTEM_MACOS, .kernel = "15.1", .machine = "arm64", .uid = 501, .gid = 20
 };
-static const struct sbpl_parameter parameters[] = { { "TMP", "/private/tmp/own" },
-                                                    { "JOB", "job-7" },
-                                                    { NULL, NULL } };
+static const struct sbpl_parameter parameters[] = {
+        { "TMP", "/private/tmp/own" }, { "TTY", "/dev/ttys7" }, { "JOB", "job-7" }, { NULL, NULL }
+};
 
 /* ---- plans and profiles ---------------------------------------------------------------------------------- */
 
@@ -314,6 +314,7 @@ static void nobody_outside_is_reached_or_does_anything_for_the_command(void **st
                 { .operation = "file-write-data", .path = "/dev/null" },
                 { .operation = "file-write-data", .path = "/dev/ttys003", .has_extension = true },
                 { .operation = "file-ioctl", .path = "/dev/ttys003", .has_extension = true },
+                { .operation = "file-ioctl", .path = "/dev/ttys7" }, /* that was made for it */
         };
 
         (void)state;

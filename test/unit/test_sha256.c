@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "base/sha256_block.h"
+#include "base/system.h"
 #include "scratch.h"
 
 typedef void add_blocks(uint32_t state[8], const unsigned char *blocks, size_t count);
@@ -51,7 +52,7 @@ static void assert_hash(const void *bytes, size_t length, const char *wanted)
         assert_string_equal(hash, wanted);
         hash_with(sha256_blocks_plain, 30000, bytes, length, hash);
         assert_string_equal(hash, wanted);
-        if (!sha256_has_instructions())
+        if (!system_has_sha256())
                 return;
         hash_with(sha256_blocks_instructions, 30000, bytes, length, hash);
         assert_string_equal(hash, wanted);
@@ -150,7 +151,7 @@ static void instructions_and_plain_c_agree_on_random_texts(void **state)
         static unsigned char bytes[4096 + 64];
 
         (void)state;
-        if (!sha256_has_instructions())
+        if (!system_has_sha256())
                 skip();
         for (size_t i = 0; i < sizeof(bytes); i++)
                 bytes[i] = (unsigned char)random_below(256);

@@ -1,13 +1,13 @@
-/* pipe_linux.h: writing to a reader that may be slow or gone, and a command's stdin from memory. */
-#ifndef RUN_PIPE_LINUX_H
-#define RUN_PIPE_LINUX_H
+/* pipe.h: writing to a reader that may be slow or gone, and a command's stdin from memory. */
+#ifndef RUN_PIPE_H
+#define RUN_PIPE_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "abatis.h"
 
-/* Like write(), but a reader that is gone is only EPIPE, not a signal to the host program. */
+/* pipe_<os>.c: like write(), but a reader that is gone is only EPIPE, not a signal to the host program. */
 ssize_t pipe_write(int fd, const void *bytes, size_t length);
 
 /* What a command reads from its stdin. */

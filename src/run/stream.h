@@ -1,6 +1,6 @@
-/* stream_linux.h: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
-#ifndef RUN_STREAM_LINUX_H
-#define RUN_STREAM_LINUX_H
+/* stream.h: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
+#ifndef RUN_STREAM_H
+#define RUN_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include "abatis.h"
 #include "base/excerpt.h"
 #include "base/sha256.h"
+#include "run/run.h"
 
 enum stream_state {
         STREAM_CLOSED,
@@ -55,5 +56,7 @@ void stream_end_here(struct stream *stream);
 /* Forgets what nobody takes. */
 void stream_drop(struct stream *stream);
 void stream_done(struct stream *stream);
+/* What is to be told of stdout (0) or stderr (1); what was kept is moved there. */
+void stream_take_output(struct stream *stream, int index, struct job_outcome *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* statx.h: what a file is, without its times, as Linux tells it; not every C library has this call. */
-#ifndef BASE_STATX_H
-#define BASE_STATX_H
+/* statx_linux.h: what a file is, without its times, as Linux tells it; not every C library has this call. */
+#ifndef BASE_STATX_LINUX_H
+#define BASE_STATX_LINUX_H
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* The kernel's struct statx. */
-struct file_facts {
+struct statx_facts {
         uint32_t known, block_size;
         uint64_t attributes;
         uint32_t links, uid, gid;
@@ -19,12 +19,12 @@ struct file_facts {
         uint64_t more[14];
 };
 
-_Static_assert(sizeof(struct file_facts) == 256, "as the kernel has it");
+_Static_assert(sizeof(struct statx_facts) == 256, "as the kernel has it");
 
 /* What the path leads to, counted from the directory `at`, links not followed; with an empty path, what `at` is. 0, or -1
  * with errno. Whoever asks for the times makes the next write note its own more exactly than it otherwise would, which
  * costs more than the rest of that write. */
-static inline int file_examine(int at, const char *path, struct file_facts *out)
+static inline int statx_examine(int at, const char *path, struct statx_facts *out)
 {
         enum { TYPE = 1, MODE = 2, LINKS = 4, UID = 8, INODE = 0x100, SIZE = 0x200 };
 

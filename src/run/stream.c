@@ -1,9 +1,10 @@
-/* stream_linux.c: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
+/* stream.c: one output of a command, through a pipe: kept or passed on, of much the beginning and the end. */
 #define _GNU_SOURCE
-#include "run/stream_linux.h"
+#include "run/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -11,11 +12,12 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "run/pipe_linux.h"
+#include "base/system.h"
+#include "run/pipe.h"
 
 enum {
         CHUNK = 64 * 1024, /* a full pipe */
-        PIECE = 4096,      /* what a pipe that polls writable takes without blocking */
+        PIECE = PIPE_BUF,  /* what a pipe that polls writable takes without blocking */
 };
 
 int stream_adopt(struct stream *stream, int fd, int descriptor, int copy, abatis_error *err)
@@ -31,7 +33,7 @@ int stream_open(struct stream *stream, int descriptor, int copy, int *command_en
 {
         int ends[2];
 
-        if (pipe2(ends, O_CLOEXEC) < 0 || fds_above_stdio(ends) < 0)
+        if (system_pipe(ends) < 0 || fds_above_stdio(ends) < 0)
                 return error_os(err, errno, "cannot make a pipe");
         *command_end = ends[1];
         return stream_adopt(stream, ends[0], descriptor, copy, err);
@@ -229,4 +231,16 @@ void stream_advance(struct stream *stream, bool to_the_end)
                 free(stream->chunk);
                 stream->chunk = NULL;
         }
+}
+
+void stream_take_output(struct stream *stream, int index, struct job_outcome *out)
+{
+        out->totals[index] = stream->total;
+        out->are_cut[index] = stream->is_truncated;
+        if (stream->is_digested && stream->descriptor)
+                sha256_finish(&stream->digest, out->digests[index]);
+        if (stream->copy >= 0)
+                return; /* it was passed on */
+        out->output[index] = stream->kept.text;
+        stream->kept.text = (struct text){ 0 };
 }

@@ -1,0 +1,35 @@
+/* cli_linux.c: what the command line asks of Linux. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const char *own_program(void)
+{
+        return (const char *)getauxval(AT_EXECFN);
+}
+
+int scratch_open(char path[SCRATCH_PATH_SIZE])
+{
+        int fd = memfd_create("abatis", 0);
+
+        snprintf(path, SCRATCH_PATH_SIZE, "/proc/self/fd/%d", fd);
+        return fd;
+}
+
+int signals_open(const sigset_t *held)
+{
+        return signalfd(-1, held, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int signals_take(int signals, const sigset_t *held)
+{
+        struct signalfd_siginfo info;
+
+        (void)held;
+        return read(signals, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
+}
