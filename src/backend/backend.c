@@ -25,13 +25,13 @@ static const struct backend *find(enum backend_kind kind)
         return NULL;
 }
 
+/* The strongest of this system, or NULL. */
 static const struct backend *find_for(enum host_system system)
 {
-        size_t i = 0;
-
-        while (backends[i]->system != system)
-                i++;
-        return backends[i];
+        for (size_t i = 0; i < COUNT; i++)
+                if (backends[i]->kind != BACKEND_NONE && backends[i]->system == system)
+                        return backends[i];
+        return NULL;
 }
 
 static const char *find_reason(const struct backend *backend, const abatis_host *host)
@@ -112,7 +112,7 @@ static int report_none(const abatis_host *host, abatis_error *err)
 static int compile_best(abatis_policy *policy, const abatis_host *host, bool is_best_effort,
                         struct plan **out, abatis_error *err)
 {
-        const struct backend *strongest = NULL;
+        const struct backend *strongest = NULL, *best;
         abatis_error below;
         int r = 0;
 
@@ -128,9 +128,9 @@ static int compile_best(abatis_policy *policy, const abatis_host *host, bool is_
                         strongest = backend;
         }
         /* Who accepts less gets what there is. */
-        if (is_best_effort)
-                return compile_with(strongest ? strongest : find_for(host->system), policy, host, true, out,
-                                    err);
+        best = strongest ? strongest : find_for(host->system);
+        if (is_best_effort && best)
+                return compile_with(best, policy, host, true, out, err);
         if (!strongest)
                 return report_none(host, err);
         if (err)
