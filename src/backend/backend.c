@@ -7,7 +7,7 @@
 
 /* The strongest first. */
 static const struct backend *const backends[] = { &backend_native, &backend_bwrap, &backend_seatbelt,
-                                                  &backend_none };
+                                                  &backend_appcontainer, &backend_none };
 
 #define COUNT (sizeof(backends) / sizeof(*backends))
 
@@ -54,9 +54,6 @@ size_t backend_examine(const abatis_host *host, struct host_backend out[BACKEND_
                                                                                 : NULL,
                                                .reason = find_reason(backend, host) };
         }
-        /* Of which there is no more yet than the name. */
-        out[count++] = (struct host_backend){ .name = backend_names[BACKEND_APPCONTAINER],
-                                              .reason = elsewhere[SYSTEM_WINDOWS] };
         return count;
 }
 
@@ -82,7 +79,7 @@ static int compile_named(abatis_policy *policy, const abatis_host *host, bool is
                          struct plan **out, abatis_error *err)
 {
         const struct backend *backend = find(policy->backend);
-        const char *reason = backend ? find_reason(backend, host) : elsewhere[SYSTEM_WINDOWS];
+        const char *reason = find_reason(backend, host);
 
         if (reason)
                 return error_set(err, ABATIS_E_BACKEND, "the backend %s is not available: %s",

@@ -49,6 +49,14 @@ struct host_bwrap {
         char network_reason[256]; /* likewise, of its network */
 };
 
+/* Windows' AppContainer. */
+struct host_container {
+        bool is_available;
+        char reason[256]; /* why not, and the fix */
+        char trees[4]
+                  [260]; /* what Windows opens to every container: its own directory and those of programs */
+};
+
 /* One that could enforce, as the doctor tells it. */
 struct host_backend {
         const char *name;    /* static */
@@ -77,6 +85,7 @@ struct abatis_host {
                 [256];      /* why a process could hide from us in /proc, and the fix; "" when it could not */
         bool is_tmp_memory; /* /tmp is a tmpfs: what lies in it belongs to no process */
         struct host_bwrap bwrap;
+        struct host_container container;
         unsigned finding_count;
         struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };

@@ -57,6 +57,10 @@ static const struct field {
         FIELD(VALUE_TEXT, bwrap.version, NULL),
         FIELD(VALUE_TEXT, bwrap.reason, NULL),
         FIELD(VALUE_TEXT, bwrap.network_reason, NULL),
+        FIELD(VALUE_FLAG, container.is_available, NULL),
+        FIELD(VALUE_TEXT, container.reason, NULL),
+        FIELD(VALUE_TEXT, container.trees[0], NULL),
+        FIELD(VALUE_TEXT, container.trees[1], NULL),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
