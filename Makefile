@@ -54,10 +54,11 @@ sanitize:
 	@$(MAKE) --no-print-directory all tests BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
 	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property escape prepared
 
-# For the other architecture: build-amd64/abatis, or build-arm64/abatis.
+# For the other architecture: build-amd64/abatis, or build-arm64/abatis. For Windows: what there is of it, in build-windows/.
 cross:
 	@script/setup.sh cross
 	@script/cross.sh $(OTHER) build-$(OTHER)
+	@script/windows.sh build-windows
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

