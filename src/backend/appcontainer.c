@@ -86,6 +86,18 @@ static bool is_ours_to_give(const struct container *container, const char *path)
         return strchr(path, '/') && strchr(path, '/')[1];
 }
 
+static void leave_closed(struct container *container, const char *path, const char *why)
+{
+        OWN_TEXT struct text line = { 0 };
+
+        text_add_line(&line, path);
+        text_addf(&line, ": %s", why);
+        if (line.has_failed)
+                container->plan->has_failed = true;
+        else
+                plan_leave_closed(container->plan, line.data);
+}
+
 static void give(struct container *container, const char *path)
 {
         struct plan *plan = container->plan;
@@ -99,14 +111,8 @@ static void give(struct container *container, const char *path)
         if (find_open_tree(container, path) && !is_written && is_ours_to_give(container, path))
                 return;
         if (!is_ours_to_give(container, path)) {
-                OWN_TEXT struct text line = { 0 };
-
-                text_add_line(&line, path);
-                text_add(&line, ": a whole drive, or what has Windows in it, is given to no container");
-                if (line.has_failed)
-                        plan->has_failed = true;
-                else
-                        plan_leave_closed(plan, line.data);
+                leave_closed(container, path,
+                             "a whole drive, or what has Windows in it, is given to no container");
                 return;
         }
         if (strings_add(&container->given, path, NULL) < 0)
@@ -141,9 +147,12 @@ static void give_trees(struct container *container)
                 const struct rule *rule = &policy->rules[i];
 
                 if (rule->kind == RULE_DENY || rule->kind == RULE_PROTECT || rule->glob ||
-                    rule->facts.kind == PATH_ABSENT || is_given(container, rule->facts.real))
+                    is_given(container, rule->facts.real))
                         continue;
-                give(container, rule->facts.real);
+                if (rule->facts.kind == PATH_ABSENT)
+                        leave_closed(container, rule->facts.real, "nothing is there that could be given");
+                else
+                        give(container, rule->facts.real);
         }
         if (!policy->reads_all)
                 return;
@@ -359,7 +368,12 @@ static void add_start(struct container *container)
         plan_cover(plan, plan_step(plan, PLAN_ENVIRONMENT, NULL, 0), CLAUSE_ENVIRONMENT, PLAN_NO_INDEX);
         plan_cover(plan, plan_step(plan, PLAN_SESSION, NULL, 0), CLAUSE_TERMINAL, PLAN_NO_INDEX);
         plan_step(plan, PLAN_SUSPENDED, NULL, 0);
-        step = plan_step(plan, PLAN_JOB_OBJECT, NULL, policy->forbids_forks);
+        step = plan_step(plan, PLAN_JOB_OBJECT, NULL,
+                         (policy->forbids_forks ? PLAN_ALONE : 0) |
+                                 (container->host->container.is_nested ? 0 : PLAN_NO_DESKTOP));
+        if (container->host->container.is_nested)
+                plan_leave_visible(
+                        plan, "the clipboard: Windows closes it to none who is started from a job object");
         plan_cover(plan, step, CLAUSE_TERMINAL, PLAN_NO_INDEX);
         hold_limits(container, step);
         step = plan_step(plan, PLAN_PRIVILEGES, NULL, 0);

@@ -52,6 +52,7 @@ struct host_bwrap {
 /* Windows' AppContainer. */
 struct host_container {
         bool is_available;
+        bool is_nested; /* this process is in a job object itself: then another one cannot close the desktop */
         char reason[256]; /* why not, and the fix */
         char trees[4]
                   [260]; /* what Windows opens to every container: its own directory and those of programs */

@@ -91,7 +91,7 @@ enum plan_op {
         PLAN_PROFILE, /* on macOS: target is the text that the kernel's Seatbelt is given, with the parameters below */
         PLAN_CONTAINER, /* on Windows: an AppContainer of the job's own; value is of enum plan_capabilities */
         PLAN_SUSPENDED, /* there: the command exists, and has not run */
-        PLAN_JOB_OBJECT, /* there: it and all that it starts are in one object, and end with it; value 1: no other process */
+        PLAN_JOB_OBJECT, /* there: it and all that it starts are in one object, and end with it; value is of enum plan_object */
         PLAN_RESUME, /* there: it runs, if it is found to be where it should */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
@@ -105,6 +105,12 @@ enum plan_op {
 enum { PLAN_SWEEPS_MARKED = 1 };
 /* Of PLAN_DESCRIPTORS: none is inherited that was not meant to be. */
 enum { PLAN_CLOSES_AT_EXEC = 1 };
+
+/* Of PLAN_JOB_OBJECT. */
+enum plan_object {
+        PLAN_ALONE = 1,      /* there is one process in it */
+        PLAN_NO_DESKTOP = 2, /* no clipboard, and nothing of other programs' windows */
+};
 
 /* Of PLAN_CONTAINER: what it may reach of the network. */
 enum plan_capabilities {

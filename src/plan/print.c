@@ -66,7 +66,7 @@ static const struct op_text {
                              "without a capability; what is not given to it below, or to all containers by Windows, is closed" },
         [PLAN_SUSPENDED] = { "suspended", "suspended start", "the command exists and has not run" },
         [PLAN_JOB_OBJECT] = { "job-object", "job object",
-                              "the whole tree is in it, cannot leave it, and ends with it; no desktop, no clipboard" },
+                              "the whole tree is in it, cannot leave it, and ends with it" },
         [PLAN_RESUME] = { "resume", "suspended start",
                           "the command runs if its token is the container's, or else is ended" },
         [PLAN_ARGUMENTS] = { "arguments", "supervisor", "an argument that names a denied path is refused" },
@@ -181,11 +181,20 @@ static const char *mechanism_of(const struct plan *plan, const struct step *step
 
 static const char *meaning_on_windows(const struct step *step)
 {
+        static const char *const objects[] = {
+                [0] = "the whole tree is in it, cannot leave it, and ends with it",
+                [PLAN_ALONE] = "one process is in it, which starts no other, and ends with it",
+                [PLAN_NO_DESKTOP] =
+                        "the whole tree is in it, cannot leave it, and ends with it; no desktop, no clipboard",
+                [PLAN_ALONE | PLAN_NO_DESKTOP] =
+                        "one process is in it, which starts no other, and ends with it; no desktop, no clipboard",
+        };
+
         if (step->op == PLAN_CONTAINER && step->value)
                 return "with internetClientServer and privateNetworkClientServer; what is not given to it below, or to all "
                        "containers by Windows, is closed";
-        if (step->op == PLAN_JOB_OBJECT && step->value)
-                return "one process is in it, which starts no other, and ends with it; no desktop, no clipboard";
+        if (step->op == PLAN_JOB_OBJECT)
+                return objects[step->value & (PLAN_ALONE | PLAN_NO_DESKTOP)];
         if (step->op == PLAN_LIMIT)
                 return "a limit of the job object, for the whole tree";
         return windows_texts[step->op].meaning ? windows_texts[step->op].meaning : op_texts[step->op].meaning;

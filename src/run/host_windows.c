@@ -78,6 +78,7 @@ static void find_trees(struct host_container *container)
 void windows_probe(abatis_host *host)
 {
         const char *reason = container_reason();
+        BOOL is_nested;
 
         *host = (abatis_host){ .system = SYSTEM_WINDOWS };
         find_version(host);
@@ -86,6 +87,7 @@ void windows_probe(abatis_host *host)
         host->uid = host->gid = is_elevated() ? 0 : 1000;
         find_trees(&host->container);
         host->container.is_available = !reason;
+        host->container.is_nested = !IsProcessInJob(GetCurrentProcess(), NULL, &is_nested) || is_nested;
         if (reason)
                 snprintf(host->container.reason, sizeof(host->container.reason), "%s", reason);
         else if (!*host->container.trees[0]) {

@@ -25,7 +25,8 @@ struct job {
         const uint64_t *limits;
         const struct windows_command *command;
         const struct step *container; /* NULL: there is none */
-        bool is_stripped, is_alone;
+        bool is_stripped;
+        uint64_t object_kind; /* enum plan_object */
         char name[CONTAINER_NAME_SIZE];
         struct container_sid sid;
         struct places places;
@@ -51,7 +52,7 @@ static int read_step(struct job *job, const struct step *step, abatis_error *err
                 job->is_stripped = true;
                 return 0;
         case PLAN_JOB_OBJECT:
-                job->is_alone = step->value;
+                job->object_kind = step->value;
                 return 0;
         case PLAN_SHOW:
         case PLAN_WRITABLE:
@@ -290,7 +291,8 @@ static int begin(struct job *job, struct journal_report *report, abatis_error *e
 
         if (!r)
                 r = start_make_object(limit_of(job, LIMIT_MEMORY),
-                                      job->is_alone ? 1 : limit_of(job, LIMIT_PROCESSES), &job->object, err);
+                                      job->object_kind & PLAN_ALONE ? 1 : limit_of(job, LIMIT_PROCESSES),
+                                      !(job->object_kind & PLAN_NO_DESKTOP), &job->object, err);
         if (!r)
                 r = open_streams(job, err);
         if (!r)

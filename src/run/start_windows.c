@@ -166,6 +166,14 @@ static int explain_failure(DWORD code, const char *program, abatis_error *err)
         }
 }
 
+/* As everybody spells it, where that is short enough to be taken. What it says was judged with the prefix. */
+static const wchar_t *without_prefix(const wchar_t *path)
+{
+        const wchar_t *plain = path + wcslen(L"\\\\?\\");
+
+        return wcslen(plain) < MAX_PATH ? plain : path;
+}
+
 int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, abatis_error *err)
 {
         __attribute__((cleanup(attributes_done))) struct attributes attributes = { 0 };
@@ -191,11 +199,11 @@ int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, 
         startup.StartupInfo.hStdInput = start->standard[0];
         startup.StartupInfo.hStdOutput = start->standard[1];
         startup.StartupInfo.hStdError = start->standard[2];
-        /* Working directories are not taken with the prefix that makes a path nothing but a path. */
-        if (!CreateProcessW(program, line, NULL, NULL, TRUE,
+        /* Programs that are told their own path do not all know the prefix, and working directories are not taken with it. */
+        if (!CreateProcessW(without_prefix(program), line, NULL, NULL, TRUE,
                             CREATE_SUSPENDED | CREATE_NO_WINDOW | CREATE_UNICODE_ENVIRONMENT |
                                     EXTENDED_STARTUPINFO_PRESENT,
-                            block, directory + wcslen(L"\\\\?\\"), &startup.StartupInfo, &started))
+                            block, without_prefix(directory), &startup.StartupInfo, &started))
                 return explain_failure(GetLastError(), start->argv[0], err);
         *process = started.hProcess;
         *thread = started.hThread;
@@ -204,7 +212,7 @@ int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, 
 
 /* ---- the object ----------------------------------------------------------------------------------------- */
 
-int start_make_object(uint64_t memory, uint64_t processes, HANDLE *out, abatis_error *err)
+int start_make_object(uint64_t memory, uint64_t processes, bool has_desktop, HANDLE *out, abatis_error *err)
 {
         OWN_HANDLE HANDLE object = CreateJobObjectW(NULL, NULL);
         JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
@@ -225,7 +233,7 @@ int start_make_object(uint64_t memory, uint64_t processes, HANDLE *out, abatis_e
 
         if (!object ||
             !SetInformationJobObject(object, JobObjectExtendedLimitInformation, &limits, sizeof(limits)) ||
-            !SetInformationJobObject(object, JobObjectBasicUIRestrictions, &ui, sizeof(ui)))
+            (!has_desktop && !SetInformationJobObject(object, JobObjectBasicUIRestrictions, &ui, sizeof(ui))))
                 return error_windows(err, GetLastError(), "make a job object");
         *out = take_handle(&object);
         return 0;

@@ -23,7 +23,8 @@ wchar_t *start_command_line(const char *const *argv);
 /* ABATIS_E_BACKEND when Windows does not know what a container is. The handles are the caller's. */
 int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, abatis_error *err);
 
-/* Who is in it ends with its last handle, and so with us. 0 is no limit. */
-int start_make_object(uint64_t memory, uint64_t processes, HANDLE *out, abatis_error *err);
+/* Who is in it ends with its last handle, and so with us. 0 is no limit. A process that is in an object already, by whoever started it, does not
+ * get into one without a desktop. */
+int start_make_object(uint64_t memory, uint64_t processes, bool has_desktop, HANDLE *out, abatis_error *err);
 
 #endif

@@ -58,6 +58,7 @@ static const struct field {
         FIELD(VALUE_TEXT, bwrap.reason, NULL),
         FIELD(VALUE_TEXT, bwrap.network_reason, NULL),
         FIELD(VALUE_FLAG, container.is_available, NULL),
+        FIELD(VALUE_FLAG, container.is_nested, NULL),
         FIELD(VALUE_TEXT, container.reason, NULL),
         FIELD(VALUE_TEXT, container.trees[0], NULL),
         FIELD(VALUE_TEXT, container.trees[1], NULL),

@@ -93,7 +93,7 @@ static void check_object(void)
         snprintf(file, sizeof(file), "%s", at("child"));
         set_scene(&scene, "child", file);
         scene.argv[4] = "stay";
-        CHECK("a_job_object_is_made", !start_make_object(0, 0, &object, NULL));
+        CHECK("a_job_object_is_made", !start_make_object(0, 0, false, &object, NULL));
         CHECK("a_process_gets_into_it", !start_suspended(&scene.start, &scene.process, &scene.thread, NULL) &&
                                                 AssignProcessToJobObject(object, scene.process) &&
                                                 IsProcessInJob(scene.process, object, &is_inside) &&
