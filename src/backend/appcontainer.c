@@ -47,7 +47,7 @@ static const char *find_open_tree(const struct container *container, const char 
 {
         const struct host_container *facts = &container->host->container;
 
-        for (size_t i = 0; i < sizeof(facts->trees) / sizeof(*facts->trees); i++)
+        for (size_t i = 0; i < HOST_OPEN_TREES; i++)
                 if (*facts->trees[i] && (is_below(path, facts->trees[i]) || is_below(facts->trees[i], path)))
                         return facts->trees[i];
         return NULL;
@@ -80,7 +80,7 @@ static bool is_ours_to_give(const struct container *container, const char *path)
 {
         const struct host_container *facts = &container->host->container;
 
-        for (size_t i = 0; i < sizeof(facts->trees) / sizeof(*facts->trees); i++)
+        for (size_t i = 0; i < HOST_OPEN_TREES; i++)
                 if (*facts->trees[i] && is_below(facts->trees[i], path))
                         return false;
         return strchr(path, '/') && strchr(path, '/')[1];
@@ -220,7 +220,7 @@ static void hold_pattern(struct container *container, size_t index, enum clause_
                           tree);
                 return;
         }
-        for (size_t i = 0; i < sizeof(facts->trees) / sizeof(*facts->trees) && kind == CLAUSE_DENY; i++)
+        for (size_t i = 0; i < HOST_OPEN_TREES && kind == CLAUSE_DENY; i++)
                 if (*facts->trees[i] && glob_may_match_below(rule->glob, facts->trees[i])) {
                         plan_miss(plan, kind, index,
                                   "it may match below '%s', which Windows opens to every container",

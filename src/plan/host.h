@@ -49,6 +49,8 @@ struct host_bwrap {
         char network_reason[256]; /* likewise, of its network */
 };
 
+enum { HOST_OPEN_TREES = 4 };
+
 /* Windows' AppContainer. */
 struct host_container {
         bool is_available;

@@ -170,7 +170,7 @@ static int tell(void)
         windows_probe(&host);
         printf("Windows %s on %s%s\n", host.kernel, host.machine, is_wine() ? ", by wine" : "");
         printf("appcontainer: %s\n", host.container.is_available ? "yes" : host.container.reason);
-        for (size_t i = 0; i < sizeof(host.container.trees) / sizeof(*host.container.trees); i++)
+        for (size_t i = 0; i < HOST_OPEN_TREES; i++)
                 if (*host.container.trees[i])
                         printf("open to every container: %s\n", host.container.trees[i]);
         return 0;
