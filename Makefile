@@ -54,9 +54,11 @@ sanitize:
 	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property escape prepared
 
 # For the other architecture, and for macOS: build-amd64/abatis, or build-arm64/abatis; build-macos-arm64/abatis, build-macos-amd64/abatis.
+# For Windows what there is of it, in build-windows/.
 cross:
 	@script/setup.sh cross
 	@test/cross/run.sh
+	@script/windows.sh build-windows
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

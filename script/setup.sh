@@ -1,14 +1,14 @@
 #!/bin/sh
 # setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
 #
-#   script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|kernel]...        (default: build)
+#   script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|wine|kernel]...        (default: build)
 #
 # Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
 # What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
 # printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
 set -eu
 
-usage="usage: script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|kernel]..."
+usage="usage: script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|wine|kernel]..."
 
 say() {
         printf 'setup: %s\n' "$*" >&2
@@ -102,7 +102,7 @@ clang-tidy       command    clang-tidy
 cppcheck         command    cppcheck
 shellcheck       command    shellcheck
 "
-# The other architecture's compiler; for macOS a linker, and what brings the compiler (script/fetch.sh).
+# The other architecture's compiler, and Windows'; for macOS a linker, and what brings the compiler (script/fetch.sh).
 case $(uname -m) in
 aarch64) other=x86_64 package=x86-64 arch=amd64 ;;
 *) other=aarch64 package=aarch64 arch=arm64 ;;
@@ -111,7 +111,13 @@ needs_cross="
 gcc-$package-linux-gnu     command $other-linux-gnu-gcc
 libc6-dev-$arch-cross      file    /usr/$other-linux-gnu/include/stdio.h
 lld              command    ld.lld
+gcc-mingw-w64-x86-64-win32 command x86_64-w64-mingw32-gcc
 npm              command    npm
+"
+# What runs programs for Windows. Some hundred megabytes, for one suite.
+needs_wine="
+wine64           file       /usr/lib/wine/wineserver64
+wine             command    wine
 "
 needs_kernel="
 qemu-system-arm  command    qemu-system-aarch64
@@ -226,6 +232,7 @@ for name in "${@:-build}"; do
                 ;;
         lint) needs="$needs$needs_build$needs_lint" ;;
         cross) needs="$needs$needs_build$needs_cross" ;;
+        wine) needs="$needs$needs_build$needs_cross$needs_wine" ;;
         kernel) needs="$needs$needs_build$needs_cross$needs_kernel" ;;
         -h | --help)
                 echo "$usage"

@@ -7,7 +7,7 @@
 
 /* The strongest first. */
 static const struct backend *const backends[] = { &backend_native, &backend_bwrap, &backend_seatbelt,
-                                                  &backend_none };
+                                                  &backend_appcontainer, &backend_none };
 
 #define COUNT (sizeof(backends) / sizeof(*backends))
 
@@ -25,13 +25,13 @@ static const struct backend *find(enum backend_kind kind)
         return NULL;
 }
 
+/* The strongest of this system, or NULL. */
 static const struct backend *find_for(enum host_system system)
 {
-        size_t i = 0;
-
-        while (backends[i]->system != system)
-                i++;
-        return backends[i];
+        for (size_t i = 0; i < COUNT; i++)
+                if (backends[i]->kind != BACKEND_NONE && backends[i]->system == system)
+                        return backends[i];
+        return NULL;
 }
 
 static const char *find_reason(const struct backend *backend, const abatis_host *host)
@@ -54,9 +54,6 @@ size_t backend_examine(const abatis_host *host, struct host_backend out[BACKEND_
                                                                                 : NULL,
                                                .reason = find_reason(backend, host) };
         }
-        /* Of which there is no more yet than the name. */
-        out[count++] = (struct host_backend){ .name = backend_names[BACKEND_APPCONTAINER],
-                                              .reason = elsewhere[SYSTEM_WINDOWS] };
         return count;
 }
 
@@ -82,7 +79,7 @@ static int compile_named(abatis_policy *policy, const abatis_host *host, bool is
                          struct plan **out, abatis_error *err)
 {
         const struct backend *backend = find(policy->backend);
-        const char *reason = backend ? find_reason(backend, host) : elsewhere[SYSTEM_WINDOWS];
+        const char *reason = find_reason(backend, host);
 
         if (reason)
                 return error_set(err, ABATIS_E_BACKEND, "the backend %s is not available: %s",
@@ -112,7 +109,7 @@ static int report_none(const abatis_host *host, abatis_error *err)
 static int compile_best(abatis_policy *policy, const abatis_host *host, bool is_best_effort,
                         struct plan **out, abatis_error *err)
 {
-        const struct backend *strongest = NULL;
+        const struct backend *strongest = NULL, *best;
         abatis_error below;
         int r = 0;
 
@@ -128,9 +125,9 @@ static int compile_best(abatis_policy *policy, const abatis_host *host, bool is_
                         strongest = backend;
         }
         /* Who accepts less gets what there is. */
-        if (is_best_effort)
-                return compile_with(strongest ? strongest : find_for(host->system), policy, host, true, out,
-                                    err);
+        best = strongest ? strongest : find_for(host->system);
+        if (is_best_effort && best)
+                return compile_with(best, policy, host, true, out, err);
         if (!strongest)
                 return report_none(host, err);
         if (err)

@@ -15,7 +15,8 @@ struct backend {
         void (*compile)(const abatis_policy *policy, const abatis_host *host, struct plan *plan);
 };
 
-extern const struct backend backend_native, backend_bwrap, backend_seatbelt, backend_none;
+extern const struct backend backend_native, backend_bwrap, backend_seatbelt, backend_appcontainer,
+        backend_none;
 
 /* Of every kind but auto, in the order in which auto tries them. Returns how many there are. */
 size_t backend_examine(const abatis_host *host, struct host_backend out[BACKEND_COUNT]);

@@ -53,6 +53,11 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
                 return "it is for where there are no mounts";
         case PLAN_PROFILE:
                 return "it is for macOS";
+        case PLAN_CONTAINER:
+        case PLAN_SUSPENDED:
+        case PLAN_JOB_OBJECT:
+        case PLAN_RESUME:
+                return "it is for Windows";
         case PLAN_NAMESPACES:
         case PLAN_MAP_IDS:
         case PLAN_STAGE:

@@ -84,11 +84,13 @@ static void fit(abatis_error *err, char *text)
         copy_shown(err->message, size, text);
 }
 
-/* Thread-safe under both libcs: glibc's function returns the string, any other fills the buffer. */
+/* Thread-safe under every libc: glibc's function returns the string, others fill the buffer. */
 static const char *describe_errno(int os_errno, char *buffer, size_t size)
 {
 #ifdef __GLIBC__
         return strerror_r(os_errno, buffer, size);
+#elif defined(_WIN32)
+        return strerror_s(buffer, size, os_errno) ? "unknown error" : buffer;
 #else
         return strerror_r(os_errno, buffer, size) ? "unknown error" : buffer;
 #endif

@@ -49,6 +49,17 @@ struct host_bwrap {
         char network_reason[256]; /* likewise, of its network */
 };
 
+enum { HOST_OPEN_TREES = 4 };
+
+/* Windows' AppContainer. */
+struct host_container {
+        bool is_available;
+        bool is_nested; /* this process is in a job object itself: then another one cannot close the desktop */
+        char reason[256]; /* why not, and the fix */
+        char trees[4]
+                  [260]; /* what Windows opens to every container: its own directory and those of programs */
+};
+
 /* One that could enforce, as the doctor tells it. */
 struct host_backend {
         const char *name;    /* static */
@@ -78,6 +89,7 @@ struct abatis_host {
         bool is_tmp_memory; /* /tmp is a tmpfs: what lies in it belongs to no process */
         struct host_bwrap bwrap;
         char seatbelt_reason[256]; /* of macOS: why there can be no sandbox, and the fix; "" when there can */
+        struct host_container container;
         unsigned finding_count;
         struct host_finding *findings; /* owned: HOST_MAX_FINDINGS; NULL after the quick probe of a launch */
 };

@@ -141,6 +141,7 @@ void plan_free(struct plan *plan)
                 free(plan->grants[i].path);
         strings_done(&plan->avoided);
         strings_done(&plan->visible);
+        strings_done(&plan->closed);
         free(plan->clauses);
         free(plan->steps);
         free(plan->grants);
@@ -246,6 +247,12 @@ void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind)
 void plan_leave_visible(struct plan *plan, const char *what)
 {
         if (strings_add(&plan->visible, what, NULL) < 0)
+                plan->has_failed = true;
+}
+
+void plan_leave_closed(struct plan *plan, const char *what)
+{
+        if (strings_add(&plan->closed, what, NULL) < 0)
                 plan->has_failed = true;
 }
 

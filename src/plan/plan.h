@@ -89,6 +89,10 @@ enum plan_op {
         PLAN_SECCOMP, /* value is the enum network_mode */
         PLAN_BROKER, /* what neither a mount nor Landlock can judge is done by the supervisor; value is enum broker_asks */
         PLAN_PROFILE, /* on macOS: target is the text that the kernel's Seatbelt is given, with the parameters below */
+        PLAN_CONTAINER, /* on Windows: an AppContainer of the job's own; value is of enum plan_capabilities */
+        PLAN_SUSPENDED, /* there: the command exists, and has not run */
+        PLAN_JOB_OBJECT, /* there: it and all that it starts are in one object, and end with it; value is of enum plan_object */
+        PLAN_RESUME, /* there: it runs, if it is found to be where it should */
         PLAN_ARGUMENTS,
         PLAN_DESCRIPTORS,
         PLAN_ENVIRONMENT,
@@ -101,6 +105,18 @@ enum plan_op {
 enum { PLAN_SWEEPS_MARKED = 1 };
 /* Of PLAN_DESCRIPTORS: none is inherited that was not meant to be. */
 enum { PLAN_CLOSES_AT_EXEC = 1 };
+
+/* Of PLAN_JOB_OBJECT. */
+enum plan_object {
+        PLAN_ALONE = 1,      /* there is one process in it */
+        PLAN_NO_DESKTOP = 2, /* no clipboard, and nothing of other programs' windows */
+};
+
+/* Of PLAN_CONTAINER: what it may reach of the network. */
+enum plan_capabilities {
+        PLAN_INTERNET = 1,        /* internetClientServer, which has internetClient in it */
+        PLAN_PRIVATE_NETWORK = 2, /* privateNetworkClientServer */
+};
 
 /* What is known only when a job begins, by the names that a profile has for it: the job's own directory for temporary files,
  * where there is one, a name that no other job's profile has, and the terminal that was made for it, or /dev/null. */
@@ -153,6 +169,8 @@ struct plan {
                 avoided; /* denied paths that no grant may reach, even if they appear or are replaced later */
         struct strings
                 visible; /* what the clauses do not promise to hide, and other plans hide all the same */
+        struct strings
+                closed; /* what the policy opens and the plan leaves closed, since the system cannot open it */
         struct cover {
                 size_t step, clause;
         } * covers;
@@ -172,6 +190,7 @@ void plan_drop_step(struct plan *plan, size_t step);
 void plan_cover(struct plan *plan, size_t step, enum clause_kind kind, size_t index);
 void plan_cover_all(struct plan *plan, size_t step, enum clause_kind kind);
 void plan_leave_visible(struct plan *plan, const char *what);
+void plan_leave_closed(struct plan *plan, const char *what);
 void plan_grant(struct plan *plan, const char *path, unsigned rights, bool is_inside);
 /* Says why a clause cannot be held; steps that cover it in part stay. */
 void plan_miss(struct plan *plan, enum clause_kind kind, size_t index, const char *format, ...)

@@ -62,6 +62,13 @@ static const struct op_text {
                           "what mounts and Landlock cannot judge is done by the supervisor, or refused" },
         [PLAN_PROFILE] = { "profile", "Seatbelt profile",
                            "what the profile does not allow, the kernel refuses" },
+        [PLAN_CONTAINER] = { "container", "AppContainer",
+                             "without a capability; what is not given to it below, or to all containers by Windows, is closed" },
+        [PLAN_SUSPENDED] = { "suspended", "suspended start", "the command exists and has not run" },
+        [PLAN_JOB_OBJECT] = { "job-object", "job object",
+                              "the whole tree is in it, cannot leave it, and ends with it" },
+        [PLAN_RESUME] = { "resume", "suspended start",
+                          "the command runs if its token is the container's, or else is ended" },
         [PLAN_ARGUMENTS] = { "arguments", "supervisor", "an argument that names a denied path is refused" },
         [PLAN_DESCRIPTORS] = { "descriptors", "close_range", "every descriptor above 2 is closed" },
         [PLAN_ENVIRONMENT] = { "environment", "environment filter",
@@ -96,6 +103,31 @@ static const char *const bwrap_texts[] = {
         [PLAN_OUTPUT] = NULL,
 };
 
+/* And where Windows does, with what it means there. */
+static const struct {
+        const char *mechanism, *meaning;
+} windows_texts[] = {
+        [PLAN_SHOW] = { "access entry", "readable" },
+        [PLAN_OWN_TMP] = { "directory of the container's own", "TEMP and TMP name it; it goes with the job" },
+        [PLAN_WRITABLE] = { "access entry", "writable" },
+        [PLAN_PIN] = { "access entry without DELETE", "cannot be moved away" },
+        [PLAN_PROTECT] = { "access entry, held open",
+                           "readable, not writable; nobody replaces it meanwhile" },
+        [PLAN_HIDE] = { "no access entry, held open",
+                        "neither readable nor writable; nobody replaces it meanwhile" },
+        [PLAN_SESSION] = { "console of its own", "a console without a window; the caller's is out of reach" },
+        [PLAN_PRIVILEGES] = { "privileges removed", "no privilege is left but SeChangeNotify" },
+        [PLAN_DESCRIPTORS] = { "list of handles",
+                               "no handle is inherited but the three of input and output" },
+        [PLAN_OUTPUT] = { NULL, NULL },
+};
+
+static const char *const job_object_texts[LIMIT_COUNT] = {
+        [LIMIT_PROCESSES] = "job object ActiveProcessLimit",
+        [LIMIT_MEMORY] = "job object JobMemoryLimit",
+        [LIMIT_CPU] = "job object's accounting, read every 50 ms",
+};
+
 /* Of the three steps that hold a limit, the mechanism depends on which one: from where the number comes, and how exact
  * it is. */
 static const struct limit_text {
@@ -119,10 +151,21 @@ static bool is_of_limit(const struct step *step)
         return step->op == PLAN_LIMIT || step->op == PLAN_CGROUP || step->op == PLAN_COUNT;
 }
 
+static const char *of_windows(const struct step *step)
+{
+        if (is_of_limit(step))
+                return job_object_texts[step->value];
+        return windows_texts[step->op].mechanism;
+}
+
 static const char *mechanism_of(const struct plan *plan, const struct step *step)
 {
-        const char *mechanism = plan->backend == BACKEND_BWRAP ? bwrap_texts[step->op] : NULL;
+        const char *mechanism = plan->backend == BACKEND_BWRAP          ? bwrap_texts[step->op]
+                                : plan->backend == BACKEND_APPCONTAINER ? of_windows(step)
+                                                                        : NULL;
 
+        if (plan->backend == BACKEND_APPCONTAINER)
+                return mechanism ? mechanism : op_texts[step->op].mechanism;
         if (step->op == PLAN_SWEEP && step->value == PLAN_SWEEPS_MARKED)
                 return "sweep of all that have the profile";
         if (step->op == PLAN_DESCRIPTORS && step->value == PLAN_CLOSES_AT_EXEC)
@@ -136,8 +179,31 @@ static const char *mechanism_of(const struct plan *plan, const struct step *step
         return mechanism ? mechanism : op_texts[step->op].mechanism;
 }
 
-static const char *meaning_of(const struct step *step)
+static const char *meaning_on_windows(const struct step *step)
 {
+        static const char *const objects[] = {
+                [0] = "the whole tree is in it, cannot leave it, and ends with it",
+                [PLAN_ALONE] = "one process is in it, which starts no other, and ends with it",
+                [PLAN_NO_DESKTOP] =
+                        "the whole tree is in it, cannot leave it, and ends with it; no desktop, no clipboard",
+                [PLAN_ALONE | PLAN_NO_DESKTOP] =
+                        "one process is in it, which starts no other, and ends with it; no desktop, no clipboard",
+        };
+
+        if (step->op == PLAN_CONTAINER && step->value)
+                return "with internetClientServer and privateNetworkClientServer; what is not given to it below, or to all "
+                       "containers by Windows, is closed";
+        if (step->op == PLAN_JOB_OBJECT)
+                return objects[step->value & (PLAN_ALONE | PLAN_NO_DESKTOP)];
+        if (step->op == PLAN_LIMIT)
+                return "a limit of the job object, for the whole tree";
+        return windows_texts[step->op].meaning ? windows_texts[step->op].meaning : op_texts[step->op].meaning;
+}
+
+static const char *meaning_of(const struct plan *plan, const struct step *step)
+{
+        if (plan->backend == BACKEND_APPCONTAINER)
+                return meaning_on_windows(step);
         if (step->op == PLAN_BROKER && step->value == BROKER_DOORS)
                 return "a connection waits until the relay listens where it goes";
         if (step->op == PLAN_SWEEP && step->value == PLAN_SWEEPS_MARKED)
@@ -187,7 +253,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                            char **out, abatis_error *err)
 {
         json_t *clauses = json_array(), *steps = json_array(), *grants = json_array(),
-               *visible = json_array(), *whole;
+               *visible = json_array(), *closed = json_array(), *whole;
         const char *profile = find_profile(plan);
 
         for (size_t i = 0; i < plan->clause_count; i++)
@@ -198,7 +264,7 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(steps,
                                       json_pack("{s:s, s:o, s:s, s:s}", "step", op_texts[step->op].name,
                                                 "path", json_from_string(step->path), "mechanism",
-                                                mechanism_of(plan, step), "meaning", meaning_of(step)));
+                                                mechanism_of(plan, step), "meaning", meaning_of(plan, step)));
         }
         for (size_t i = 0; i < plan->grant_count; i++) {
                 const struct grant *grant = &plan->grants[i];
@@ -211,11 +277,14 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
         }
         for (size_t i = 0; i < plan->visible.count; i++)
                 json_array_append_new(visible, json_string(plan->visible.items[i]));
-        whole = json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "preset",
+        for (size_t i = 0; i < plan->closed.count; i++)
+                json_array_append_new(closed, json_string(plan->closed.items[i]));
+        whole = json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "preset",
                           json_from_string(policy->preset), "workspace", json_from_string(policy->workspace),
                           "backend", backend_names[plan->backend], "kernel", host->kernel, "landlock_abi",
                           host->landlock_abi, "clauses", clauses, "steps", steps, "landlock", grants,
-                          "visible", visible, "commands", plan_commands_to_json(plan, policy));
+                          "visible", visible, "closed", closed, "commands",
+                          plan_commands_to_json(plan, policy));
         if (whole && profile)
                 json_object_set_new(whole, "profile", json_from_string(profile));
         return json_to_text(whole, JSON_INDENT(2), out, err);
@@ -317,16 +386,20 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 if (is_of_limit(&plan->steps[i]))
                         text_addf(&text, "%s: ", limit_key((enum limit)plan->steps[i].value));
                 text_add_line(&text, path ? path : "");
-                text_addf(&text, "%s%s\n", path ? ": " : "", meaning_of(&plan->steps[i]));
+                text_addf(&text, "%s%s\n", path ? ": " : "", meaning_of(plan, &plan->steps[i]));
         }
         if (profile)
                 add_profile(&text, profile);
-        else
+        else if (host->system != SYSTEM_WINDOWS)
                 add_grants(&text, plan);
         if (plan->visible.count)
                 text_add(&text, "\nstays visible\n");
         for (size_t i = 0; i < plan->visible.count; i++)
                 text_addf(&text, "  %s\n", plan->visible.items[i]);
+        if (plan->closed.count)
+                text_add(&text, "\nstays closed\n");
+        for (size_t i = 0; i < plan->closed.count; i++)
+                text_addf(&text, "  %s\n", plan->closed.items[i]);
         plan_add_commands_text(&text, plan, policy);
         return text_take(&text, out, err);
 }

@@ -343,6 +343,21 @@ static void hide(struct opener *opener, const struct step *step)
         child->is_kept = true;
 }
 
+/* What the job has for itself at a place that every job has. */
+static void make_private(struct opener *opener, enum plan_op op)
+{
+        if (op == PLAN_DEVICES)
+                place_devices(opener);
+        else if (op == PLAN_TERMINALS)
+                mount_terminals(opener);
+        else if (op == PLAN_PRIVATE_SHM)
+                place_shm(opener);
+        else if (op == PLAN_PRIVATE_TMP)
+                place_tmp(opener);
+        else
+                finish_proc(opener);
+}
+
 /* One step of the plan after the world became read-only. */
 static void translate(struct opener *opener, const struct step *step)
 {
@@ -372,6 +387,10 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_OUTPUT:
         case PLAN_BROKER:
         case PLAN_PROFILE:
+        case PLAN_CONTAINER:
+        case PLAN_SUSPENDED:
+        case PLAN_JOB_OBJECT:
+        case PLAN_RESUME:
                 return; /* done elsewhere: with the ground, before, or by the parent */
         case PLAN_NEW_ROOT:
                 place_root(opener);
@@ -386,19 +405,11 @@ static void translate(struct opener *opener, const struct step *step)
                 expose(opener, step);
                 return;
         case PLAN_DEVICES:
-                place_devices(opener);
-                return;
         case PLAN_TERMINALS:
-                mount_terminals(opener);
-                return;
         case PLAN_PRIVATE_SHM:
-                place_shm(opener);
-                return;
         case PLAN_PRIVATE_TMP:
-                place_tmp(opener);
-                return;
         case PLAN_PROC:
-                finish_proc(opener);
+                make_private(opener, step->op);
                 return;
         case PLAN_PIN:
         case PLAN_PROTECT:

@@ -1,121 +1,8 @@
-/* cases.h: the machines and the policies whose plans are kept: tables, for golden.c alone. */
+/* cases.h: the policies whose plans are kept: a table, for golden.c alone. The machines are the files in hosts/. */
 #ifndef GOLDEN_CASES_H
 #define GOLDEN_CASES_H
 
-#include "plan/host.h"
-
-/* ---- the machines --------------------------------------------------------------------------------------- */
-
-#define APPARMOR                                                                                             \
-        "AppArmor restricts user namespaces; fix: an AppArmor profile for abatis with 'userns,', or sysctl " \
-        "kernel.apparmor_restrict_unprivileged_userns=0"
-
-static const struct machine {
-        const char *name;
-        abatis_host host;
-} machines[] = {
-        { "debian12-user",
-          { .kernel = "6.1.0-37-arm64",
-            .machine = "aarch64",
-            .uid = 1000,
-            .gid = 1000,
-            .landlock_abi = 2,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_USER,
-            .has_broker = true,
-            .has_descriptors = true } },
-        { "linux-6.18-user",
-          { .kernel = "6.18.0",
-            .machine = "aarch64",
-            .uid = 1000,
-            .gid = 1000,
-            .landlock_abi = 7,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_USER,
-            .has_broker = true,
-            .has_descriptors = true,
-            .has_io_accounting = true } },
-        { "linux-6.18-root",
-          { .kernel = "6.18.0",
-            .machine = "x86_64",
-            .landlock_abi = 7,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_ROOT,
-            .has_broker = true,
-            .has_descriptors = true,
-            .has_io_accounting = true,
-            .cgroup = { .directory = "/sys/fs/cgroup/unified",
-                        .reason = "the cgroup has no memory and no pids controller" } } },
-        { "no-namespaces",
-          { .kernel = "6.8.0-45-generic",
-            .machine = "x86_64",
-            .uid = 1000,
-            .gid = 1000,
-            .landlock_abi = 4,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_NONE,
-            .has_broker = true,
-            .has_descriptors = true,
-            .namespaces_reason = APPARMOR } },
-        { "bare",
-          { .kernel = "6.18.0",
-            .machine = "aarch64",
-            .uid = 1000,
-            .gid = 1000,
-            .landlock_abi = 7,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_NONE,
-            .has_broker = true,
-            .has_descriptors = true,
-            .namespaces_reason = APPARMOR,
-            .has_io_accounting = true } },
-        { "no-landlock",
-          { .kernel = "6.12.0",
-            .machine = "x86_64",
-            .uid = 1000,
-            .gid = 1000,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_USER,
-            .has_broker = true,
-            .has_descriptors = true } },
-        { "no-mount-setattr",
-          { .kernel = "5.10.0-30-amd64",
-            .machine = "x86_64",
-            .uid = 1000,
-            .gid = 1000,
-            .namespaces = NAMESPACES_USER,
-            .has_broker = true,
-            .has_descriptors = true,
-            .has_io_accounting = true } },
-        { "cgroup-user",
-          { .kernel = "6.12.0",
-            .machine = "x86_64",
-            .uid = 1000,
-            .gid = 1000,
-            .landlock_abi = 6,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_USER,
-            .has_broker = true,
-            .has_descriptors = true,
-            .has_io_accounting = true,
-            .cgroup = { .directory = "/sys/fs/cgroup/user.slice/app.slice",
-                        .has_memory = true,
-                        .has_pids = true } } },
-        { "cgroup-root",
-          { .kernel = "6.12.0",
-            .machine = "x86_64",
-            .landlock_abi = 6,
-            .has_mount_setattr = true,
-            .namespaces = NAMESPACES_ROOT,
-            .has_broker = true,
-            .has_descriptors = true,
-            .has_io_accounting = true,
-            .cgroup = { .directory = "/sys/fs/cgroup", .has_memory = true, .has_pids = true } } },
-        { "macos-15",
-          { .system = SYSTEM_MACOS, .kernel = "15.1", .machine = "arm64", .uid = 501, .gid = 20 } },
-};
-
-/* ---- the policies --------------------------------------------------------------------------------------- */
+#include <stddef.h>
 
 /* Paths are relative to the scratch root; those that start with "tmp:" to a directory below /tmp. */
 #define PROFILE(name)                                                                   \
@@ -129,13 +16,13 @@ static const struct machine {
         }
 
 static const struct wish {
-        const char *name;    /* of the file, after the machine's */
+        const char *name;    /* of the file, after the machine's and the backend's */
         const char *machine; /* NULL: all of them */
         const char *preset, *workspace, *data, *config;
         const char *settings[9][2]; /* "@" before a path */
 } wishes[] = {
         { "dev", NULL, "dev", "home/u/project", NULL, NULL, { { NULL } } },
-        { "dev-without-git", "bare", "dev", "home/u/plain", NULL, NULL, { { NULL } } },
+        { "dev-without-git", "linux-6.18-bare", "dev", "home/u/plain", NULL, NULL, { { NULL } } },
         { "tool", NULL, "tool", "home/u/project/src", "agent", "outside.toml", { { NULL } } },
         { "mcp", NULL, "mcp", "home/u/project", "agent", NULL, { { NULL } } },
         { "strict", NULL, "strict", "home/u/project", NULL, NULL, { { NULL } } },

@@ -1,6 +1,7 @@
-/* golden.c: compiles fixed policies for fixed hosts and compares the printed plans with the files beside this one.
+/* golden.c: compiles fixed policies for fixed hosts and compares the printed plans with the files in plans/.
  *
- * A plan that is meant to change is written again with UPDATE_GOLDEN=1, and the difference is part of the review. */
+ * The hosts are files too, in hosts/. Each policy is compiled by every backend of the host's system; what is refused is kept with its reason. And
+ * HOST.auto.txt says which backend each policy would get there. A plan that is meant to change is written again with UPDATE_GOLDEN=1, and the difference is part of the review. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "cases.h"
+#include "hosts.h"
 #include "policies.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -199,37 +201,66 @@ static abatis_policy *make_policy(const struct wish *wish)
         return policy;
 }
 
-static const struct backend *backend_of(const abatis_host *host)
+static void add_plan(struct text *text, const struct plan *plan, const abatis_policy *policy,
+                     const abatis_host *host)
 {
-        return host->system == SYSTEM_MACOS ? &backend_seatbelt : &backend_native;
+        char *printed = NULL;
+        abatis_error err;
+
+        assert_int_equal(plan_print(plan, policy, host, ABATIS_TEXT, &printed, &err), 0);
+        text_add(text, printed);
+        free(printed);
 }
 
-/* The merged policy and its plan, or the error and the plan that --best-effort would give. */
-static char *describe(const struct wish *wish, const abatis_host *host)
+/* The merged policy and its plan, or the error and the plan that --best-effort would give; or the error alone, where there is no plan. */
+static char *describe(const struct wish *wish, enum backend_kind backend, const abatis_host *host)
 {
         abatis_policy *policy = make_policy(wish);
-        const struct backend *backend = backend_of(host);
-        struct plan *plan = plan_new(policy, backend->kind);
+        struct plan *plan = NULL;
         struct text text = { 0 };
         char *printed = NULL, *whole = NULL;
-        abatis_error err;
+        abatis_error err, less;
         int r;
 
         assert_int_equal(abatis_policy_print(policy, ABATIS_TEXT, &printed, &err), 0);
-        text_addf(&text, "%s\n", printed);
-        free(printed);
-        backend->compile(policy, host, plan);
-        r = plan_check(plan, false, &err);
+        policy->backend = backend;
+        r = backend_compile(policy, host, false, &plan, &err);
         if (r < 0)
-                text_addf(&text, "abatis: %s\n\nwith --best-effort:\n", err.message);
-        assert_int_equal(plan_check(plan, true, &err), 0);
-        assert_int_equal(plan_print(plan, policy, host, ABATIS_TEXT, &printed, &err), 0);
-        text_add(&text, printed);
+                backend_compile(policy, host, true, &plan, &less);
+        if (plan)
+                text_addf(&text, "%s\n", printed);
+        if (r < 0)
+                text_addf(&text, "abatis: %s\n", err.message);
+        if (r < 0 && plan)
+                text_add(&text, "\nwith --best-effort:\n");
+        if (plan)
+                add_plan(&text, plan, policy, host);
         free(printed);
         plan_free(plan);
         abatis_policy_free(policy);
         assert_int_equal(text_take(&text, &whole, &err), 0);
         return whole;
+}
+
+/* Which backend it gets when nobody names one; if none holds it, why, and what would be left out. */
+static void add_choice(struct text *text, const struct wish *wish, const abatis_host *host)
+{
+        abatis_policy *policy = make_policy(wish);
+        struct plan *plan = NULL;
+        abatis_error err;
+
+        if (!backend_compile(policy, host, false, &plan, &err)) {
+                text_addf(text, "%s: %s\n", wish->name, backend_names[plan->backend]);
+        } else {
+                text_addf(text, "%s: refused: %s\n", wish->name, err.message);
+                if (!backend_compile(policy, host, true, &plan, &err))
+                        text_addf(text, "  with --best-effort: %s, without\n", backend_names[plan->backend]);
+        }
+        for (size_t i = 0; plan && i < plan->clause_count; i++)
+                if (!plan_is_held(plan, i))
+                        text_addf(text, "    %s\n", plan->clauses[i].name);
+        plan_free(plan);
+        abatis_policy_free(policy);
 }
 
 /* As the regular expressions of a profile have a path: both cases of every letter. */
@@ -281,11 +312,6 @@ static const char *golden_directory(void)
         return directory ? directory : GOLDEN_DIR;
 }
 
-static void file_name(char *out, size_t size, const struct machine *machine, const struct wish *wish)
-{
-        snprintf(out, size, "%s.%s.txt", machine->name, wish->name);
-}
-
 static char *read_whole(const char *path)
 {
         struct text text = { 0 };
@@ -331,19 +357,13 @@ static void report_difference(const char *expected, const char *actual)
                     expected, (int)strcspn(actual, "\n"), actual);
 }
 
-struct pairing {
-        const struct machine *machine;
-        const struct wish *wish;
-};
-
-static void plan_is_as_committed(void **state)
+/* Takes the text. */
+static void is_as_committed(const char *name, char *text)
 {
-        const struct pairing *pairing = *state;
-        char name[128], path[1024], *text, *golden;
+        char path[1024], *golden;
 
-        file_name(name, sizeof(name), pairing->machine, pairing->wish);
-        snprintf(path, sizeof(path), "%s/%s", golden_directory(), name);
-        text = normalise(describe(pairing->wish, &pairing->machine->host));
+        snprintf(path, sizeof(path), "%s/plans/%s", golden_directory(), name);
+        text = normalise(text);
         if (getenv("UPDATE_GOLDEN"))
                 write_whole(path, text);
         golden = read_whole(path);
@@ -357,59 +377,196 @@ static void plan_is_as_committed(void **state)
         free(text);
 }
 
-static bool is_applicable(const struct machine *machine, const struct wish *wish)
+/* ---- cases ---------------------------------------------------------------------------------------------- */
+
+/* One file: what a backend makes of a wish on a machine; or, without a wish, what is chosen there. */
+struct pairing {
+        const struct machine *machine;
+        const struct wish *wish;
+        enum backend_kind backend;
+        char file[128], name[128];
+};
+
+static struct machine *machines;
+static size_t machine_count;
+static struct pairing *pairings;
+static size_t pairing_count;
+
+static bool has_cgroup(const struct machine *machine)
 {
-        /* A cgroup makes a difference to limits only. */
-        if (machine->host.cgroup.has_memory && strncmp(wish->name, "limits", 6) != 0)
+        return machine->host.cgroup.has_memory;
+}
+
+static bool is_limits(const struct wish *wish)
+{
+        return !strncmp(wish->name, "limits", strlen("limits"));
+}
+
+static bool is_preset(const struct wish *wish)
+{
+        return !wish->machine && !wish->settings[0][0];
+}
+
+/* A cgroup makes a difference to limits only; the backend none makes one plan of everything; what is of one machine is about the backend that it is
+ * known by. */
+static bool is_applicable(const struct machine *machine, const struct wish *wish, enum backend_kind backend)
+{
+        if (has_cgroup(machine) && !is_limits(wish))
                 return false;
-        return !wish->machine || !strcmp(wish->machine, machine->name);
+        if (backend == BACKEND_NONE)
+                return is_preset(wish);
+        if (wish->machine)
+                return !strcmp(wish->machine, machine->name) && backend == BACKEND_NATIVE;
+        return true;
+}
+
+static bool belongs_to(enum backend_kind backend, enum host_system system)
+{
+        switch (backend) {
+        case BACKEND_NATIVE:
+        case BACKEND_BWRAP:
+                return system == SYSTEM_LINUX;
+        case BACKEND_SEATBELT:
+                return system == SYSTEM_MACOS;
+        case BACKEND_APPCONTAINER:
+                return system == SYSTEM_WINDOWS;
+        case BACKEND_NONE:
+                return true;
+        case BACKEND_AUTO:
+        case BACKEND_COUNT:
+                break;
+        }
+        return false;
+}
+
+static void add_pairing(const struct machine *machine, const struct wish *wish, enum backend_kind backend)
+{
+        struct pairing *pairing = &pairings[pairing_count++];
+
+        *pairing = (struct pairing){ machine, wish, backend, "", "" };
+        if (wish)
+                snprintf(pairing->file, sizeof(pairing->file), "%s.%s.%s.txt", machine->name,
+                         backend_names[backend], wish->name);
+        else
+                snprintf(pairing->file, sizeof(pairing->file), "%s.auto.txt", machine->name);
+        snprintf(pairing->name, sizeof(pairing->name), "%s_%s_of_%s", machine->name, backend_names[backend],
+                 wish ? wish->name : "all");
+}
+
+static void list_pairings(void)
+{
+        pairings = calloc(machine_count * (COUNT(wishes) * BACKEND_COUNT + 1), sizeof(*pairings));
+        if (!pairings)
+                abort();
+        for (size_t i = 0; i < machine_count; i++) {
+                const struct machine *machine = &machines[i];
+
+                if (!has_cgroup(machine))
+                        add_pairing(machine, NULL, BACKEND_AUTO);
+                for (size_t j = 0; j < COUNT(wishes); j++)
+                        for (int backend = 0; backend < BACKEND_COUNT; backend++)
+                                if (belongs_to((enum backend_kind)backend, machine->host.system) &&
+                                    is_applicable(machine, &wishes[j], (enum backend_kind)backend))
+                                        add_pairing(machine, &wishes[j], (enum backend_kind)backend);
+        }
+}
+
+static void plan_is_as_committed(void **state)
+{
+        const struct pairing *pairing = *state;
+
+        is_as_committed(pairing->file, describe(pairing->wish, pairing->backend, &pairing->machine->host));
+}
+
+static void choices_are_as_committed(void **state)
+{
+        const struct pairing *pairing = *state;
+        struct text text = { 0 };
+        char *whole = NULL;
+
+        for (size_t i = 0; i < COUNT(wishes); i++)
+                if (!wishes[i].machine)
+                        add_choice(&text, &wishes[i], &pairing->machine->host);
+        assert_int_equal(text_take(&text, &whole, NULL), 0);
+        is_as_committed(pairing->file, whole);
 }
 
 /* A file that no case writes any more would be believed and never checked. */
 static void every_golden_file_belongs_to_a_case(void **state)
 {
-        DIR *directory = opendir(golden_directory());
+        char path[1024];
         struct dirent *entry;
+        DIR *directory;
 
         (void)state;
+        snprintf(path, sizeof(path), "%s/plans", golden_directory());
+        directory = opendir(path);
         assert_non_null(directory);
         while ((entry = readdir(directory))) {
-                const char *end = strrchr(entry->d_name, '.');
-                bool is_known = !end || strcmp(end, ".txt") != 0;
+                bool is_known = *entry->d_name == '.';
 
-                for (size_t i = 0; i < COUNT(machines) && !is_known; i++)
-                        for (size_t j = 0; j < COUNT(wishes) && !is_known; j++) {
-                                char name[128];
-
-                                file_name(name, sizeof(name), &machines[i], &wishes[j]);
-                                is_known = is_applicable(&machines[i], &wishes[j]) &&
-                                           !strcmp(name, entry->d_name);
-                        }
+                for (size_t i = 0; i < pairing_count && !is_known; i++)
+                        is_known = !strcmp(pairings[i].file, entry->d_name);
                 if (!is_known)
                         fail_msg("'%s' belongs to no case", entry->d_name);
         }
         closedir(directory);
 }
 
+static void a_description_that_is_wrong_is_an_error(void **state)
+{
+        static const struct {
+                const char *text, *problem;
+        } wrong[] = {
+                { "kernel: 6.1\nlandlock: 2\n", "line 2 has a key that no host has: 'landlock: 2'" },
+                { "uid: 1\nuid: 2", "line 2 has a key that was there before: 'uid: 2'" },
+                { "uid: many\n", "line 1 has a wrong value: 'uid: many'" },
+                { "uid: 99999999999\n", "line 1 has a wrong value: 'uid: 99999999999'" },
+                { "has_broker: true\n", "line 1 has a wrong value: 'has_broker: true'" },
+                { "system: plan9\n", "line 1 has a wrong value: 'system: plan9'" },
+                { "# a machine\n\nuid 4\n", "line 3 is not 'key: value': 'uid 4'" },
+        };
+        abatis_host host = { .uid = 7 };
+        char problem[256];
+
+        (void)state;
+        for (size_t i = 0; i < COUNT(wrong); i++) {
+                assert_false(host_read(wrong[i].text, &host, problem, sizeof(problem)));
+                assert_string_equal(problem, wrong[i].problem);
+                assert_int_equal(host.uid, 7);
+        }
+        assert_true(host_read("# a machine\n\nsystem: windows\nuid: 4\nbwrap.minor: 8\ncgroup.has_pids: yes",
+                              &host, problem, sizeof(problem)));
+        assert_true(host.system == SYSTEM_WINDOWS && host.uid == 4 && host.bwrap.minor == 8 &&
+                    host.cgroup.has_pids);
+}
+
 int main(void)
 {
-        static struct CMUnitTest tests[COUNT(machines) * COUNT(wishes) + 1];
-        static struct pairing pairings[COUNT(tests)];
-        static char names[COUNT(tests)][128];
-        size_t count = 0;
+        static const struct CMUnitTest others[] = {
+                cmocka_unit_test(every_golden_file_belongs_to_a_case),
+                cmocka_unit_test(a_description_that_is_wrong_is_an_error),
+        };
+        struct CMUnitTest *tests;
+        char directory[1024];
+        int failed;
 
-        for (size_t i = 0; i < COUNT(machines); i++)
-                for (size_t j = 0; j < COUNT(wishes); j++) {
-                        if (!is_applicable(&machines[i], &wishes[j]))
-                                continue;
-                        pairings[count] = (struct pairing){ &machines[i], &wishes[j] };
-                        snprintf(names[count], sizeof(names[count]), "plan_of_%s_on_%s", wishes[j].name,
-                                 machines[i].name);
-                        tests[count] = (struct CMUnitTest){ .name = names[count],
-                                                            .test_func = plan_is_as_committed,
-                                                            .initial_state = &pairings[count] };
-                        count++;
-                }
-        tests[count++] = (struct CMUnitTest)cmocka_unit_test(every_golden_file_belongs_to_a_case);
-        return _cmocka_run_group_tests("golden", tests, count, make_world, remove_world);
+        snprintf(directory, sizeof(directory), "%s/hosts", golden_directory());
+        machines = hosts_read_all(directory, &machine_count);
+        list_pairings();
+        tests = calloc(pairing_count + COUNT(others), sizeof(*tests));
+        if (!tests)
+                return 1;
+        for (size_t i = 0; i < pairing_count; i++)
+                tests[i] = (struct CMUnitTest){ .name = pairings[i].name,
+                                                .test_func = pairings[i].wish ? plan_is_as_committed
+                                                                              : choices_are_as_committed,
+                                                .initial_state = &pairings[i] };
+        memcpy(&tests[pairing_count], others, sizeof(others));
+        failed = _cmocka_run_group_tests("golden", tests, pairing_count + COUNT(others), make_world,
+                                         remove_world);
+        free(tests);
+        free(pairings);
+        free(machines);
+        return failed;
 }

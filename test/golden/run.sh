@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh: compares the plans of fixed policies on fixed hosts with the files in this folder.
+# run.sh: compares the plans of fixed policies on fixed hosts (hosts/) with the files in plans/.
 #
 #   BUILD=build test/golden/run.sh
 #   UPDATE_GOLDEN=1 BUILD=build test/golden/run.sh     writes them anew

@@ -69,6 +69,17 @@ check_kernel_headers() { # SRC
         return $bad
 }
 
+check_windows_headers() { # SRC
+        local file kind name bad=0 others=" aclapi.h bcrypt.h objbase.h sddl.h shlobj.h windows.h winternl.h "
+        while read -r file kind name; do
+                if [[ $kind == '<' && $others == *" $name "* && $file != run/*_windows.[ch] ]]; then
+                        echo "src/$file includes <$name>"
+                        bad=1
+                fi
+        done < <(list_includes "$1")
+        return $bad
+}
+
 # A backend is a pure function: it sees the C library's data types and strings, also through the headers it includes.
 check_backend_is_pure() { # SRC
         local src=$1 pure=" ctype.h inttypes.h limits.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h "
@@ -104,6 +115,7 @@ for path in "$repo"/src/*/; do
 done
 check every_folder_has_its_layer check_folders "$repo/src"
 check kernel_headers_stay_in_run check_kernel_headers "$repo/src"
+check windows_headers_stay_in_run check_windows_headers "$repo/src"
 check backend_sees_no_operating_system check_backend_is_pure "$repo/src"
 check public_header_needs_two_standard_headers check_public_header "$repo/include/abatis.h"
 
@@ -139,6 +151,7 @@ planted a_header_without_folder lib/abatis.c '#include "run.h"' check_direction 
 planted a_way_round_by_dots plan/plan.c '#include "plan/../run/run.h"' check_direction plan
 planted a_kernel_header_in_policy policy/git.c '#include <linux/fs.h>' check_kernel_headers
 planted a_kernel_header_in_a_portable_file base/program.c '#include <linux/fs.h>' check_kernel_headers
+planted a_windows_header_in_base base/error.c '#include <windows.h>' check_windows_headers
 planted an_os_header_in_backend backend/native.c '#include <unistd.h>' check_backend_is_pure
 planted an_os_header_behind_a_header plan/plan.h '#include <sys/stat.h>' check_backend_is_pure
 plant base/text.c ''

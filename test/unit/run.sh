@@ -29,7 +29,7 @@ if ! "$here/../build.sh" >"$scratch/log" 2>&1; then
 fi
 cp "$BUILD"/test/unit/test-* "$scratch" 2>/dev/null
 mkdir "$scratch/golden"
-cp "$here"/../golden/*.txt "$scratch/golden" 2>/dev/null
+cp -R "$here"/../golden/hosts "$here"/../golden/plans "$scratch/golden"
 GOLDEN_DIR=$scratch/golden
 [ -z "${UPDATE_GOLDEN-}" ] || GOLDEN_DIR=$(cd "$here/../golden" && pwd)
 export GOLDEN_DIR CMOCKA_MESSAGE_OUTPUT=TAP

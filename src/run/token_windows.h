@@ -1,0 +1,13 @@
+/* token_windows.h: what a process may do by what it is: its container and its privileges. */
+#ifndef RUN_TOKEN_WINDOWS_H
+#define RUN_TOKEN_WINDOWS_H
+
+#include "run/system_windows.h"
+
+/* ABATIS_E_BACKEND unless the token is this container's: some systems take the wish for one and start the process without. */
+int token_check_container(HANDLE token, PSID container, abatis_error *err);
+/* Takes every privilege away for good but the one to pass through directories, without which no path is reached; and looks whether
+ * it did. */
+int token_strip(HANDLE token, abatis_error *err);
+
+#endif
