@@ -4,7 +4,7 @@
 #   BUILD=/path/to/build test/doctor/run.sh [NAME-PATTERN]
 #
 # abatis-faulty leaves out steps that its plan names (faulty.c). What was seen to hold is written to $BUILD/verified/here.tsv, for the
-# table in the README: see script/verified.sh.
+# table in the README: see script/verified.py.
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
