@@ -53,10 +53,10 @@ left() {
 
 # ---- it sees that all holds ----
 never=(native:process.fork bwrap:process.fork)
-# With "?": unless there is a cgroup to be had.
+# With "?": unless there is a cgroup to be had, or, of abstract sockets, Landlock's ABI 6.
 bare=(native:filesystem.read "native:process.privacy, names too" native:limits.processes?)
 bubblewrap=("bwrap:filesystem.deny of what is absent" "bwrap:filesystem.deny of a pattern" bwrap:process.commands "bwrap:network.mode list"
-        bwrap:network.connect bwrap:network.unix bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
+        bwrap:network.connect bwrap:network.unix "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
 without_descriptors=("native:network.mode list" native:network.connect native:network.unix)
 
 sees() { # ROLE COLUMN REFUSED...
@@ -74,7 +74,12 @@ sees() { # ROLE COLUMN REFUSED...
         python3 judge.py rows "$T/report" "$column" >>"$T/rows"
 }
 
-sees user native "${bubblewrap[@]}"
+if as user "$T/bin/abatis" doctor --json | grep -q '"namespaces": "none"'; then
+        echo "skip user_is_seen_to_be_protected - there are no namespaces for users here"
+        skipped=$((skipped + 1))
+else
+        sees user native "${bubblewrap[@]}"
+fi
 sees none "native, no namespaces" "${bare[@]}"
 sees docker "native, no namespaces" "${bare[@]}" "${without_descriptors[@]}"
 if ((EUID)); then
