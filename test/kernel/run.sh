@@ -45,6 +45,7 @@ list_all() {
                         parts=agree,doctor,limits,bare,escape
                         [ "${landlock[$kernel]}" != 0 ] || parts=agree
                         echo "$arch $kernel plain abatis.parts=$parts $variants abatis.roles=user,root" \
+                                "abatis.doctor=plain:user,plain:root,no-userns:user" \
                                 "abatis.cases=1_read,2_write,3_process,4_kernel,5_channel abatis.passes=user,bare"
                         [ "${landlock[$kernel]}" = 0 ] ||
                                 echo "$arch $kernel no-landlock abatis.parts=agree abatis.variants=no-landlock" \
