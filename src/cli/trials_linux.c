@@ -354,16 +354,37 @@ static int hear(int fd, int signals, char **text)
         return 0;
 }
 
+/* Takes the world away when everybody else was killed: then nobody has the other end of its pipe, not even a job's init. Returns that end,
+ * or -1; a byte tells it that all is done. */
+static int start_janitor(struct trial_world *world, pid_t *janitor)
+{
+        int ends[2];
+        char byte;
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -1;
+        *janitor = fork();
+        if (*janitor) {
+                close(ends[0]);
+                return *janitor < 0 ? -1 : ends[1];
+        }
+        close(ends[1]);
+        setsid();
+        if (!read(ends[0], &byte, 1))
+                world_remove(world);
+        _exit(0);
+}
+
 int trials_run(json_t *report)
 {
         const char *backends[MOST_BACKENDS + 1];
         struct trial_world world;
         abatis_error err;
         sigset_t held, before;
-        int output[2], signals, status = -1, caught;
+        int output[2], signals, status = -1, caught, done;
         char *text = NULL;
         json_t *rows;
-        pid_t runner;
+        pid_t runner, janitor;
 
         sigemptyset(&held);
         for (size_t i = 0; i < 4; i++)
@@ -373,7 +394,8 @@ int trials_run(json_t *report)
         signals = signalfd(-1, &held, SFD_CLOEXEC);
         if (world_make(&world, &err) < 0)
                 return fail(&err);
-        if (pipe2(output, O_CLOEXEC) < 0 || (runner = fork()) < 0) {
+        done = start_janitor(&world, &janitor);
+        if (done < 0 || pipe2(output, O_CLOEXEC) < 0 || (runner = fork()) < 0) {
                 world_remove(&world);
                 return complain("doctor --test can start no process");
         }
@@ -387,6 +409,8 @@ int trials_run(json_t *report)
                 kill(runner, SIGKILL);
         waitpid(runner, &status, 0);
         world_remove(&world);
+        if (write(done, "", 1) == 1)
+                waitpid(janitor, NULL, 0);
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (caught)
                 raise(caught);

@@ -161,7 +161,7 @@ ends_by() { # SIGNAL
         kill -s "$1" "$pid"
         wait $!
         check "it_is_ended_by_$1" "$([ ! -s "$T/report" ]; echo $?)" "$(head -c 200 "$T/report")"
-        for _ in {1..200}; do
+        for _ in {1..1000}; do
                 [ "$before" != "$(left)" ] || break
                 sleep 0.01
         done
@@ -170,6 +170,7 @@ ends_by() { # SIGNAL
 ends_by INT
 ends_by TERM
 ends_by HUP
+ends_by KILL
 
 # ---- for the README ----
 if [ "$PATTERN" = '*' ] && ((failed == 0)); then
