@@ -146,7 +146,7 @@ _abatis() {
                         _abatis_paths -f
                 fi
                 ;;
-        doctor) _abatis_words --json --help ;;
+        doctor) _abatis_words --test --json --help ;;
         esac
 }
 

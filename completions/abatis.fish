@@ -135,6 +135,7 @@ $flags -l no-audit -d 'write nothing down'
 complete -c abatis -n 'not __fish_is_first_token; and not __abatis_command >/dev/null' -l help -d 'explain the verb'
 
 complete -c abatis -n "__abatis_is_verb doctor run explain; or __abatis_is_word 'policy show'; and not __abatis_command >/dev/null" -l json -d 'print JSON'
+complete -c abatis -n '__abatis_is_verb doctor' -l test -d 'try what policies forbid'
 complete -c abatis -n '__abatis_is_verb run explain; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l merge -d 'with --json: stderr in stdout'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l pty -d 'give the command a terminal of its own'

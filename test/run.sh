@@ -8,7 +8,7 @@ case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD ABATIS="$BUILD/abatis"
 AT_ONCE=${AT_ONCE:-2}
 
-suites=${*:-structure unit schema fuzz toml golden install cli property seatbelt darwin windows escape bare broker bwrap connect loopback net older prepared faults tree}
+suites=${*:-structure unit schema fuzz toml golden install cli property seatbelt darwin windows escape bare broker bwrap connect doctor loopback net older prepared faults tree verified}
 logs=$(mktemp -d "${TMPDIR:-/var/tmp}/abatis-test.XXXXXX")
 trap 'rm -rf "$logs"' EXIT
 passed=0 failed=0 skipped=0
@@ -46,9 +46,9 @@ wait_for_one() {
         running=$((running - 1))
 }
 
-# Most suites wait half of the time, so two run at once; what they print comes when they are through. Those that look at the terminals or /tmp of
+# Most suites wait half of the time, so two run at once; what they print comes when they are through. Those that look at the terminals, /tmp or shared memory of
 # the machine, or at how much of a processor a command has got, run alone afterwards.
-alone=" bare cli tree "
+alone=" bare cli doctor tree verified "
 running=0
 for suite in $suites; do
         [[ $alone != *" $suite "* ]] || continue

@@ -22,7 +22,8 @@ enum verb_flags {
         TAKES_RESULT_FD = 2,
         TAKES_POLICY = 4,
         TAKES_BEST_EFFORT = 8,
-        TAKES_STDIO = 16
+        TAKES_STDIO = 16,
+        TAKES_TEST = 32
 };
 
 struct setting {
@@ -33,7 +34,7 @@ struct flags {
         abatis_policy_options policy;
         struct setting *settings; /* owned */
         size_t setting_count;
-        bool has_json, is_merged, has_terminal, is_best_effort, watches_network, wants_help;
+        bool has_json, is_merged, has_terminal, is_best_effort, watches_network, is_tested, wants_help;
         const char *context; /* borrowed, or NULL */
         int result_fd;       /* -1: none */
         char **rest;         /* borrowed: what follows the flags */

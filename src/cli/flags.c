@@ -92,6 +92,7 @@ static const struct flag {
         { "--watch-net", NULL, TAKES_STDIO, false },
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--context", NULL, TAKES_STDIO, true },
+        { "--test", NULL, TAKES_TEST, false },
         { "--help", NULL, 0, false },
 };
 
@@ -253,6 +254,8 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->has_terminal = true;
         else if (!strcmp(flag->name, "--watch-net"))
                 flags->watches_network = true;
+        else if (!strcmp(flag->name, "--test"))
+                flags->is_tested = true;
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else

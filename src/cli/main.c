@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/trials.h"
 
 static const struct verb {
         const char *name;
@@ -20,6 +21,7 @@ static const struct verb {
         { "trust", cmd_trust, "let a project's own policy file allow more" },
         { "audit", cmd_audit, "ask the audit log what was run, and whether it was changed" },
         { "doctor", cmd_doctor, "find out what this machine can enforce" },
+        { "doctor-inside", cmd_doctor_inside, NULL }, /* what doctor --test runs */
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(*verbs))
@@ -29,7 +31,8 @@ static int print_help(void)
         printf("abatis %s: an OS sandbox for the commands that AI agents run\n\n", abatis_version());
         printf("Usage: abatis VERB [FLAGS] [--] ...\n\n");
         for (size_t i = 0; i < VERB_COUNT; i++)
-                printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
+                if (verbs[i].summary)
+                        printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
         printf("\n'abatis VERB --help' says more. Exit codes: 123 no result, 124 timed out, 125 refused and nothing ran,\n"
                "126 not executable, 127 not found, 128+n killed by signal n, else the command's own.\n");
         return 0;

@@ -471,11 +471,53 @@ static void list_pairings(void)
         }
 }
 
+/* ---- for the table in the README ----------------------------------------------------------------------- */
+
+static FILE *verified; /* NULL: nobody wants it */
+
+/* What doctor --test calls it, if that has such a row. */
+static const char *label_of(const struct wish *wish, const struct clause *clause, char *out, size_t size)
+{
+        size_t key = strcspn(clause->name, " ");
+
+        if (clause->kind == CLAUSE_DENY && strchr(clause->name, '*'))
+                return "filesystem.deny of a pattern";
+        if (clause->kind == CLAUSE_DENY && strstr(clause->name, "/later/"))
+                return "filesystem.deny of what is absent";
+        if (clause->kind == CLAUSE_PRIVACY && !strcmp(wish->preset, "strict"))
+                return "process.privacy, names too";
+        if (clause->kind == CLAUSE_NETWORK || clause->kind == CLAUSE_TMP || clause->kind == CLAUSE_ABSTRACT)
+                return clause->name;
+        snprintf(out, size, "%.*s", (int)key, clause->name);
+        return out;
+}
+
+/* What cannot run here is at least compiled. */
+static void verify(const struct wish *wish, enum backend_kind backend, const abatis_host *host)
+{
+        abatis_policy *policy;
+        struct plan *plan = NULL;
+        char label[64];
+
+        if (!verified || host->system == SYSTEM_LINUX || backend == BACKEND_NONE)
+                return;
+        policy = make_policy(wish);
+        policy->backend = backend;
+        backend_compile(policy, host, true, &plan, NULL);
+        for (size_t i = 0; plan && i < plan->clause_count; i++)
+                fprintf(verified, "%s\t%s\t%s\tcompiled\n",
+                        label_of(wish, &plan->clauses[i], label, sizeof(label)), backend_names[backend],
+                        plan_is_held(plan, i) ? "held" : "refused");
+        plan_free(plan);
+        abatis_policy_free(policy);
+}
+
 static void plan_is_as_committed(void **state)
 {
         const struct pairing *pairing = *state;
 
         is_as_committed(pairing->file, describe(pairing->wish, pairing->backend, &pairing->machine->host));
+        verify(pairing->wish, pairing->backend, &pairing->machine->host);
 }
 
 static void choices_are_as_committed(void **state)
@@ -553,6 +595,9 @@ int main(void)
 
         snprintf(directory, sizeof(directory), "%s/hosts", golden_directory());
         machines = hosts_read_all(directory, &machine_count);
+        verified = getenv("VERIFIED") ? fopen(getenv("VERIFIED"), "we") : NULL;
+        if (verified)
+                fprintf(verified, "# plans of test/golden\n");
         list_pairings();
         tests = calloc(pairing_count + COUNT(others), sizeof(*tests));
         if (!tests)
@@ -565,6 +610,8 @@ int main(void)
         memcpy(&tests[pairing_count], others, sizeof(others));
         failed = _cmocka_run_group_tests("golden", tests, pairing_count + COUNT(others), make_world,
                                          remove_world);
+        if (verified)
+                fclose(verified);
         free(tests);
         free(pairings);
         free(machines);

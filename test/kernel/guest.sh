@@ -1,15 +1,16 @@
 #!/bin/bash
 # guest.sh: init of the virtual machine. The kernel's command line says what is to be done:
 #
-#   abatis.parts=agree,limits,bare,escape     files part_*.sh, in this order
+#   abatis.parts=agree,doctor,limits,...      files part_*.sh, in this order
 #   abatis.variants=plain,no-userns,...       what agree does for each: see set_variant
 #   abatis.cases=4_kernel,...                 the files with cases that escape takes
 #   abatis.passes=user,bare                   and its passes
 #   abatis.abi=2                              the version of Landlock that the kernel has
 #   abatis.roles=user,root                    as whom
+#   abatis.doctor=plain:user,...              where and as whom doctor --test is run: without it everywhere
 #   abatis.few=dev,...                        the policies for all but the first of these: without it all policies
 #
-# Lines "ok", "not ok" and "skip" are tests; lines that begin with "tsv" are what was found out: see part_agree.sh.
+# Lines "ok", "not ok" and "skip" are tests; lines that begin with "tsv" and "doctor" are what was found out: see part_agree.sh and part_doctor.sh.
 export PATH=/bin HOME=/home/user
 # A sandbox may need a new root, and the kernel does not let go of an initramfs.
 if [ ! -e /moved ]; then
@@ -48,6 +49,7 @@ of_command_line() { # NAME
         ROLES=$(of_command_line roles)
         ABI=$(of_command_line abi)
         FEW=$(of_command_line few)
+        DOCTOR=$(of_command_line doctor)
         CASES=$(of_command_line cases)
         PASSES=$(of_command_line passes)
 }

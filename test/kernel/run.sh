@@ -6,7 +6,8 @@
 #   ... test/kernel/run.sh few 'arm64 7.2*'         only machines with such a name
 #
 # Kernels come from Debian's mirror and stay in a cache (script/fetch.sh); one that cannot be had is a skip. Needs no KVM and no
-# root. What was found out about each clause on each machine is written to $BUILD/kernel-matrix.tsv: see part_agree.sh.
+# root. What was found out about each clause on each machine is written to $BUILD/kernel-matrix.tsv (part_agree.sh) and $BUILD/verified/vm.tsv
+# (part_doctor.sh).
 set -u
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-$PWD/../../build}
@@ -31,9 +32,9 @@ readonly variants="abatis.variants=plain,no-userns-clone,no-userns"
 
 # A machine is a line: its architecture and kernel, a name, and what guest.sh is to do.
 list_few() {
-        echo "$own 6.1 plain abatis.parts=agree $variants abatis.roles=user,root $few"
-        echo "$own 7.2 plain abatis.parts=agree $variants abatis.roles=user,root $few"
-        echo "$other 6.12 plain abatis.parts=agree,escape $variants abatis.roles=user $few abatis.cases=4_kernel abatis.passes=user"
+        echo "$own 6.1 plain abatis.parts=agree,doctor $variants abatis.doctor=plain:user,no-userns:user abatis.roles=user,root $few"
+        echo "$own 7.2 plain abatis.parts=agree,doctor $variants abatis.doctor=plain:user,no-userns:user abatis.roles=user,root $few"
+        echo "$other 6.12 plain abatis.parts=agree,doctor,escape $variants abatis.doctor=plain:user abatis.roles=user $few abatis.cases=4_kernel abatis.passes=user"
         echo "$own 5.10 plain abatis.parts=agree abatis.variants=plain abatis.roles=user"
         echo "$own 7.2 no-landlock abatis.parts=agree abatis.variants=no-landlock abatis.roles=user $few $no_landlock"
 }
@@ -41,9 +42,10 @@ list_all() {
         local arch kernel parts
         for arch in "$own" "$other"; do
                 for kernel in "${series[@]}"; do
-                        parts=agree,limits,bare,escape
+                        parts=agree,doctor,limits,bare,escape
                         [ "${landlock[$kernel]}" != 0 ] || parts=agree
                         echo "$arch $kernel plain abatis.parts=$parts $variants abatis.roles=user,root" \
+                                "abatis.doctor=plain:user,plain:root,no-userns:user" \
                                 "abatis.cases=1_read,2_write,3_process,4_kernel,5_channel abatis.passes=user,bare"
                         [ "${landlock[$kernel]}" = 0 ] ||
                                 echo "$arch $kernel no-landlock abatis.parts=agree abatis.variants=no-landlock" \
@@ -84,6 +86,7 @@ count_machine() { # NAME LOG
                         skipped=$((skipped + 1))
                         echo "skip ${1// /_}_${line#skip }"
                         ;;
+                doctor$'\t'*) echo "$arch $kernel${line#doctor}" >>"$T/doctor" ;;
                 tsv$'\t'*) printf '%s\t' "$arch" "$kernel" "$release" "$abi" && echo "${line#tsv$'\t'}" ;;
                 esac
         done <"$2" >"$T/said"
@@ -109,6 +112,7 @@ wait_for_one() {
 T=$(mktemp -d /var/tmp/abatis-kernel.XXXXXX) || exit 1
 trap 'rm -rf "$T"' EXIT
 : >"$T/table"
+: >"$T/doctor"
 while read -r arch kernel variant parameters; do
         name="$arch $kernel $variant" abi=$(abi_of "$kernel" "$variant")
         # shellcheck disable=SC2053 # a pattern on purpose
@@ -135,6 +139,20 @@ done
         printf 'architecture\tkernel\trelease\tlandlock\tvariant\trole\tpolicy\tclause\tverdict\tby\n'
         cat "$T/table"
 } >"$BUILD/kernel-matrix.tsv"
+# For the table in the README: see script/verified.py.
+if [ -s "$T/doctor" ] && ((failed == 0)); then
+        mkdir -p "$BUILD/verified"
+        {
+                echo "# $(cut -f1 "$T/doctor" | sort -uV | sed 's/\(.*\) \(.*\)/Linux \2 (\1)/' | paste -sd, | sed 's/,/, /g')"
+                while IFS=$'\t' read -r _ variant role backend clause verdict _; do
+                        case "$backend $variant $role" in
+                        "native no-userns"*" user") backend="native, no namespaces" ;;
+                        "native "*" root") backend="native, as root" ;;
+                        esac
+                        [ "$backend" = none ] || printf '%s\t%s\t%s\tVM\n' "$clause" "$backend" "$verdict"
+                done <"$T/doctor" | sort -u
+        } >"$BUILD/verified/vm.tsv"
+fi
 [ -z "${KEEP:-}" ] || cp "$T"/log-* "$KEEP"
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))

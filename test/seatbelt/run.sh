@@ -5,7 +5,8 @@
 #   BUILD=build [SEED=number] [COUNT=policies] test/seatbelt/run.sh
 #
 # COUNT is for each of two runs (default: 1500): in one the evaluator's regular expressions see bytes, in the other characters. A
-# failure names its SEED; with COUNT=1 it is the only one. Then profiles are spoilt on purpose, and that must be found.
+# failure names its SEED; with COUNT=1 it is the only one. Then profiles are spoilt on purpose, and that must be found. Which clauses were
+# checked is written to $BUILD/verified/profile.tsv, for the table in the README: see script/verified.py.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 readonly here uid=4343
@@ -52,5 +53,12 @@ done | tee -a "$scratch/all"
 # What only a Mac can tell.
 sh "$here/facts.sh" | grep -a -E '^(ok|not ok|skip) ' | tee -a "$scratch/all"
 passed=$(grep -a -c '^ok ' "$scratch/all") failed=$(grep -a -c '^not ok ' "$scratch/all")
+if [ "$failed" -eq 0 ]; then
+        mkdir -p "$BUILD/verified"
+        {
+                echo "# an evaluator of profiles"
+                sed -n 's/^# checked\t\([^\t]*\)\t.*/\1\tseatbelt\theld\tprofile/p' "$scratch/all" | sort -u
+        } >"$BUILD/verified/profile.tsv"
+fi
 echo "$passed passed, $failed failed, $(grep -a -c '^skip ' "$scratch/all") skipped"
 [ "$failed" -eq 0 ]

@@ -264,6 +264,45 @@ static const struct {
         { ABATIS_EXECUTE, { "process-exec", "process-exec-interpreter" } },
 };
 
+/* Which clauses have refused something that was asked about: for the table in the README. */
+static struct {
+        const char *clause;
+        unsigned long count;
+} checked[] = { { "filesystem.read", 0 },
+                { "filesystem.write", 0 },
+                { "filesystem.execute", 0 },
+                { "filesystem.deny", 0 },
+                { "filesystem.deny of a pattern", 0 },
+                { "filesystem.deny of what is absent", 0 },
+                { "filesystem.protect", 0 },
+                { "filesystem.tmp private", 0 } };
+
+static const char *clause_of(const struct round *round, abatis_access access, const char *real)
+{
+        static const char *const of_access[] = { "filesystem.read", "filesystem.write",
+                                                 "filesystem.execute" };
+        bool is_allowed;
+        const struct rule *rule = policy_decide(round->policy, access, real, &is_allowed);
+
+        if (is_hidden(round, real))
+                return "filesystem.tmp private";
+        if (rule && rule->kind == RULE_PROTECT)
+                return "filesystem.protect";
+        if (!rule || rule->kind != RULE_DENY)
+                return of_access[access];
+        if (rule->glob)
+                return "filesystem.deny of a pattern";
+        return rule->facts.kind == PATH_ABSENT ? "filesystem.deny of what is absent" : "filesystem.deny";
+}
+
+static void count_refusal(const struct round *round, abatis_access access, const char *real)
+{
+        const char *clause = clause_of(round, access, real);
+
+        for (size_t i = 0; i < COUNT(checked); i++)
+                checked[i].count += !strcmp(checked[i].clause, clause);
+}
+
 static void ask(const struct round *round, const char *real)
 {
         char *path = world_on_mac(real);
@@ -274,6 +313,8 @@ static void ask(const struct round *round, const char *real)
         for (size_t i = 0; i < COUNT(accesses); i++) {
                 bool expected = !is_hidden(round, real) && check(round, accesses[i].access, real);
 
+                if (!expected)
+                        count_refusal(round, accesses[i].access, real);
                 for (size_t j = 0; accesses[i].operations[j]; j++) {
                         const char *operation = accesses[i].operations[j];
                         bool last = allows(round, SBPL_LAST, operation, path);
@@ -492,6 +533,9 @@ int main(int argc, char **argv)
                 else
                         printf("not ok %s - nothing was asked\n", facts[i].name);
         }
+        for (size_t i = 0; i < COUNT(checked); i++)
+                if (checked[i].count)
+                        printf("# checked\t%s\t%lu\n", checked[i].clause, checked[i].count);
         puts("complete");
         return failed != 0;
 }

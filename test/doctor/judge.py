@@ -1,0 +1,77 @@
+"""judge.py: what doctor --test --json must say.
+
+  judge.py good REPORT REFUSED...      everything is held, or refused where REFUSED names it: "backend:clause"; with a "?" it is one of both
+  judge.py bad REPORT CLAUSE...        these are not held in the backend native, and nothing else is said to be sure of it
+  judge.py rows REPORT COLUMN          lines for $BUILD/verified: clause, column, verdict; COLUMN stands for native
+"""
+
+import json
+import sys
+
+# Every clause that there is a case for.
+CLAUSES = """
+filesystem.read|filesystem.write|filesystem.execute|filesystem.deny|filesystem.deny of what is absent|filesystem.deny of a pattern
+filesystem.protect|filesystem.tmp private|network.mode deny|network.mode unix-only|network.mode list|network.connect|network.unix
+network.abstract none|process.commands|process.check_arguments|process.fork|process.privacy|process.privacy, names too|process.lifetime
+process.ipc|process.devices|process.terminal|process.privileges|process.kernel|process.descriptors|environment
+limits.open_files|limits.file_size|limits.processes|limits.memory|limits.cpu|limits.written|limits.timeout|limits.output
+""".strip().replace("\n", "|").split("|")
+
+# Where the ways do not tell it, but how the command ended.
+BY_THE_END = {"limits.memory", "limits.cpu", "limits.written", "limits.timeout", "limits.output", "process.check_arguments", "process.lifetime"}
+# What must work inside is evidence, too.
+BY_WORKING = {"network.connect", "network.loopback"}
+
+
+def problems_of(report, refused):
+    tests = report["tests"]
+    for backend in {row["backend"] for row in tests} - {"none"}:
+        rows = {row["clause"]: row for row in tests if row["backend"] == backend}
+        for clause in CLAUSES:
+            row = rows.get(clause)
+            wanted = "refused" if f"{backend}:{clause}" in refused else "held"
+            if row and f"{backend}:{clause}?" in refused:
+                wanted = "held" if row["verdict"] == "held" else "refused"
+            if not row:
+                yield f"{backend} has no row {clause}"
+            elif row["verdict"] != wanted:
+                yield f"{backend} {clause} is {row['verdict']} instead of {wanted}: {row['reason']}"
+            elif wanted == "refused" and not row["reason"]:
+                yield f"{backend} {clause} is refused without a reason"
+        for clause, row in rows.items():
+            if clause not in CLAUSES and clause != "network.loopback":
+                yield f"{backend} has a row {clause}: {row['reason']}"
+            if row["verdict"] == "held" and not is_proven(row):
+                yield f"{backend} {clause} is held, and no way has shown that"
+    control = [row for row in tests if row["backend"] == "none"]
+    if not 20 <= sum(row["verdict"] == "open" for row in control):
+        yield "in the backend none most is closed, too"
+
+
+def is_proven(row):
+    worked = [way for way in row["ways"] if way["outside"] == "done"]
+    if row["clause"] in BY_THE_END:
+        return bool(worked)
+    if row["clause"] in BY_WORKING:
+        return any(way["inside"] == "done" for way in worked)
+    return any(way["inside"] not in ("done", "no answer") for way in worked)
+
+
+def main():
+    command, report = sys.argv[1], json.load(open(sys.argv[2], encoding="utf-8"))
+    if command == "good":
+        found = list(problems_of(report, sys.argv[3:]))
+        print("; ".join(found[:5]))
+        sys.exit(bool(found))
+    if command == "bad":
+        verdicts = {row["clause"]: row["verdict"] for row in report["tests"] if row["backend"] == "native"}
+        wrong = [clause for clause in sys.argv[3:] if verdicts.get(clause) != "not held"]
+        print("held after all: " + ", ".join(wrong))
+        sys.exit(bool(wrong))
+    for row in report["tests"]:
+        if row["backend"] != "none" and row["clause"] != "what is allowed":
+            column = sys.argv[3] if row["backend"] == "native" else row["backend"]
+            print(row["clause"], column, row["verdict"], sep="\t")
+
+
+main()
