@@ -146,7 +146,7 @@ static void serve(struct beginner *beginner)
                 held[i] = -1;
         for (;;) {
                 const struct timespec patience = { 0, 20 * 1000 * 1000 };
-                struct child_order request;
+                struct child_order request = { 0 };
                 bool is_to_be_held;
                 long r = RAW(SYS_ppoll, waits, 3, is_holding ? &patience : 0, 0, 0);
 
