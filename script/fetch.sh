@@ -1,7 +1,8 @@
 #!/bin/bash
 # fetch.sh: brings Debian packages of any architecture and release, and a compiler for other systems, into a cache, and installs none.
 #
-#   script/fetch.sh kernel ARCH SERIES           a kernel, such as arm64 6.1: prints the path of its image
+#   script/fetch.sh kernel ARCH SERIES [full]    a kernel, such as arm64 6.1: prints the path of its image; full: one for machines
+#                                                of every kind, which has more built in
 #   script/fetch.sh packages ARCH PACKAGE...     packages of this machine's release, unpacked: prints the directory
 #   script/fetch.sh packages ARCH/RELEASE ...    the same of another release
 #   script/fetch.sh source PACKAGE               the upstream source of one, unpacked: prints the directory
@@ -69,16 +70,18 @@ END
                 touch "$directory"/lists/*_"$list"
 }
 
-# The packages with an image of a series, newest first. They are of the flavour for clouds, which is the smallest; since
+# The packages with an image of a series, newest first. They are of the flavour for clouds, which is the smallest, or of none; since
 # 6.19 the image is in a package of its own, and the one with the old name is empty.
-candidates() { # ARCH SERIES
-        apt-cache dumpavail 2>/dev/null | awk -v RS= -v end="-cloud-$1" -v series="$2" '
+candidates() { # ARCH SERIES [full]
+        local end=-cloud-$1
+        [ "${3:-}" != full ] || end=-$1
+        apt-cache dumpavail 2>/dev/null | awk -v RS= -v end="$end" -v series="$2" -v kind="${3:-}" '
                 function field(name) { return match($0, "(^|\n)" name ": [^\n]*") ? substr($0, RSTART, RLENGTH) : "" }
                 {
                         name = field("Package"); version = field("Version"); size = field("Size")
                         sub(/.*: /, "", name); sub(/.*: /, "", version); sub(/.*: /, "", size)
                         if (name ~ /^linux-(image|binary)-[0-9]/ && substr(name, length(name) - length(end) + 1) == end &&
-                            size + 0 > 1000000 && version ~ ("^" series "[.~]"))
+                            (kind != "full" || name !~ /-(cloud|rt|16k)-/) && size + 0 > 1000000 && version ~ ("^" series "[.~]"))
                                 print version, name
                 }' | sort -rV
 }
@@ -90,11 +93,12 @@ unpack_kernel() { # DIRECTORY PACKAGE: its image as DIRECTORY/image
                 dpkg-deb --fsys-tarfile "$1"/*.deb | tar -xOf - "$name" >"$1/image" && [ -s "$1/image" ]
 }
 
-fetch_kernel() { # ARCH SERIES
-        local place=$CACHE/kernels/$1-$2 suite version package scratch why="no list of packages names it"
+fetch_kernel() { # ARCH SERIES [full]
+        local name=$1-$2${3:+-$3} suite version package scratch why="no list of packages names it"
+        local place=$CACHE/kernels/$name
         mkdir -p "$CACHE/kernels" || exit 1
         if [ -e "$place" ]; then
-                (cd "$CACHE/kernels" && sha256sum --quiet --status -c "$1-$2.sha256") ||
+                (cd "$CACHE/kernels" && sha256sum --quiet --status -c "$name.sha256") ||
                         die "$place is not what was fetched: its sum is wrong"
                 echo "$place"
                 return
@@ -110,10 +114,10 @@ fetch_kernel() { # ARCH SERIES
                         why="$package cannot be had"
                         unpack_kernel "$scratch" "$package" || continue
                         echo "$package $version" >"$place.package"
-                        (cd "$scratch" && sha256sum image) | sed "s/image/$1-$2/" >"$place.sha256"
+                        (cd "$scratch" && sha256sum image) | sed "s/image/$name/" >"$place.sha256"
                         mv "$scratch/image" "$place" && echo "$place"
                         return
-                done < <(candidates "$1" "$2" | head -n 5)
+                done < <(candidates "$@" | head -n 5)
         done
         die "linux $2 for $1: $why"
 }
@@ -185,7 +189,7 @@ mkdir -p "$CACHE" || exit 1
 exec 9>"$CACHE/lock"
 flock 9
 case ${1:-} in
-kernel) fetch_kernel "$2" "$3" ;;
+kernel) fetch_kernel "${@:2}" ;;
 packages) fetch_packages "${@:2}" ;;
 source) fetch_source "$2" ;;
 zig) fetch_zig ;;

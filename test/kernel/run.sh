@@ -37,6 +37,11 @@ list_few() {
         echo "$other 6.12 plain abatis.parts=agree,doctor,escape $variants abatis.doctor=plain:user abatis.roles=user $few abatis.cases=4_kernel abatis.passes=user"
         echo "$own 5.10 plain abatis.parts=agree abatis.variants=plain abatis.roles=user"
         echo "$own 7.2 no-landlock abatis.parts=agree abatis.variants=no-landlock abatis.roles=user $few $no_landlock"
+        list_x32
+}
+# Another way to call the same kernel; those for clouds do not have it, and the others by this word only.
+list_x32() {
+        echo "amd64 6.1 x32 abatis.parts=escape abatis.cases=4_kernel abatis.passes=user syscall.x32=y"
 }
 list_all() {
         local arch kernel parts
@@ -52,6 +57,7 @@ list_all() {
                                         "abatis.roles=user,root $no_landlock"
                 done
         done
+        list_x32
 }
 
 # The disk of an architecture, once. For the other one abatis is built first.
@@ -117,7 +123,9 @@ while read -r arch kernel variant parameters; do
         name="$arch $kernel $variant" abi=$(abi_of "$kernel" "$variant")
         # shellcheck disable=SC2053 # a pattern on purpose
         [[ $name == $PATTERN ]] || continue
-        if ! image=$(../../script/fetch.sh kernel "$arch" "$kernel" 2>"$T/why"); then
+        flavour=()
+        [ "$variant" != x32 ] || flavour=(full)
+        if ! image=$(../../script/fetch.sh kernel "$arch" "$kernel" "${flavour[@]}" 2>"$T/why"); then
                 echo "skip ${name// /_} - $(tail -n 1 "$T/why")"
                 skipped=$((skipped + 1))
                 continue
