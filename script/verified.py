@@ -65,7 +65,7 @@ def cell(found):
     if any("not held" in verdicts for verdicts in found.values()):
         return "**NOT HELD**"
     if any(how in RUN for how in held):
-        return ", ".join(how for how in held if how in RUN)
+        return ", ".join(how + (" in part" if "refused" in found[how] else "") for how in held if how in RUN)
     if held:
         return held[0]
     return "refused" if any("refused" in verdicts for verdicts in found.values()) else "–"
@@ -81,6 +81,7 @@ def make_table(evidence, machines):
     for how, words in HOWS.items():
         if how in machines:
             lines.append(f"* {how}: " + words.format(machines[how]))
+    lines.append("* in part: refused on some of the machines where it was run, as in Docker")
     lines.append("* refused: by name, with the reason, and nothing runs; on other machines it may be held")
     return "\n".join(lines) + "\n"
 
@@ -104,7 +105,7 @@ def read_table(text):
             columns = cells[1:]
         elif line.startswith("| "):
             for column, said in zip(columns, cells[1:]):
-                claims[cells[0], column] = {word for word in said.split(", ") if word in HOWS}
+                claims[cells[0], column] = {word for word in said.replace(" in part", "").split(", ") if word in HOWS}
         elif legend and legend[1] in HOWS:
             words = re.escape(HOWS[legend[1]]).replace(r"\{\}", "(.*)")
             machine = re.fullmatch(words, legend[2])

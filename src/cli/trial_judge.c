@@ -39,7 +39,7 @@ enum verdict { HELD, NOT_HELD, REFUSED, UNTESTED, OPEN };
 static const char *const verdict_names[] = { "held", "not held", "refused", "untested", "open" };
 
 struct judgement {
-        unsigned refused_ways, working_ways;
+        unsigned refused_ways, working_ways, uncertain_ways;
         char broken[TRIAL_PATH + 128]; /* what should not be; "" when all is as it should */
         char doubt[TRIAL_PATH + 128];  /* why a way proves nothing */
 };
@@ -61,6 +61,14 @@ static bool is_evidence(const struct attempt *attempt, struct judgement *out)
         return false;
 }
 
+/* It works outside, and inside something else is wrong with it: who knows what it would do. */
+static void doubt(const struct attempt *attempt, struct judgement *out)
+{
+        out->uncertain_ways++;
+        snprintf(out->doubt, sizeof(out->doubt), "%s %s: inside it says: %s", attempt->way->name,
+                 attempt->what, say(attempt->inside));
+}
+
 static void judge_refusal(const struct attempt *attempt, struct judgement *out)
 {
         if (attempt->must_work && attempt->inside)
@@ -74,8 +82,7 @@ static void judge_refusal(const struct attempt *attempt, struct judgement *out)
         else if (attempt->inside != NO_ANSWER && way_is_refused_with(attempt->way->name, attempt->inside))
                 out->refused_ways++;
         else
-                snprintf(out->doubt, sizeof(out->doubt), "%s %s: inside it says: %s", attempt->way->name,
-                         attempt->what, say(attempt->inside));
+                doubt(attempt, out);
 }
 
 /* Of cases with one way, whose sign is another than what it says. */
@@ -95,8 +102,8 @@ static void judge_sign(const struct trial *trial, const struct attempt *attempt,
                 is_good = trial->is_cut;
                 break;
         case SIGN_LAUNCH:
-                is_good = trial->refusal.code == ABATIS_E_NOT_EXECUTABLE ||
-                          trial->refusal.code == ABATIS_E_INVALID;
+                is_good = trial->refusal.code == ABATIS_E_INVALID &&
+                          strstr(trial->refusal.message, attempt->what);
                 break;
         case SIGN_LOCK:
                 is_good = !attempt->inside && !trial->is_held && trial->was_held_outside;
@@ -109,8 +116,7 @@ static void judge_sign(const struct trial *trial, const struct attempt *attempt,
                 snprintf(out->broken, sizeof(out->broken), "%s %s works inside", attempt->way->name,
                          attempt->what);
         else
-                snprintf(out->doubt, sizeof(out->doubt), "%s %s: inside it says: %s", attempt->way->name,
-                         attempt->what, say(attempt->inside));
+                doubt(attempt, out);
 }
 
 static bool is_by(json_t *clause, const char *name)
@@ -141,13 +147,13 @@ static json_t *list_ways(const struct trial *trial, const struct trial_promise *
 
 /* A row that is missing would be a clause that nobody misses. */
 static void add_row(json_t *rows, const struct trial *trial, const struct trial_promise *promise,
-                    json_t *clause, enum verdict verdict, const char *reason)
+                    json_t *clause, enum verdict verdict, const char *reason, unsigned proofs)
 {
         json_t *by = json_object_get(clause, "by");
-        json_t *row =
-                json_pack("{s:s, s:s, s:s, s:O, s:s?, s:o}", "backend", trial->backend, "clause",
-                          promise ? promise->label : "what is allowed", "verdict", verdict_names[verdict],
-                          "by", by ? by : json_null(), "reason", reason, "ways", list_ways(trial, promise));
+        json_t *row = json_pack("{s:s, s:s, s:s, s:O, s:s?, s:i, s:o}", "backend", trial->backend, "clause",
+                                promise ? promise->label : "what is allowed", "verdict",
+                                verdict_names[verdict], "by", by ? by : json_null(), "reason", reason,
+                                "proofs", (int)proofs, "ways", list_ways(trial, promise));
 
         if (json_array_append_new(rows, row) < 0)
                 _exit(1);
@@ -158,9 +164,16 @@ static void judge_none(json_t *rows, const struct trial *trial, const struct tri
                        const struct judgement *judgement)
 {
         if (*judgement->broken)
-                add_row(rows, trial, promise, NULL, OPEN, NULL);
+                add_row(rows, trial, promise, NULL, OPEN, NULL, 0);
         else
-                add_row(rows, trial, promise, NULL, UNTESTED, "the backend none enforces nothing");
+                add_row(rows, trial, promise, NULL, UNTESTED, "the backend none enforces nothing", 0);
+}
+
+/* What is let through shows that by working; everything else by a refusal. */
+static bool is_proven(const struct trial_promise *promise, const struct judgement *judgement)
+{
+        return !judgement->uncertain_ways &&
+               (promise->ways[0].name ? judgement->refused_ways : judgement->working_ways);
 }
 
 static void judge_promise(json_t *rows, const struct trial *trial, const struct trial_promise *promise)
@@ -178,18 +191,19 @@ static void judge_promise(json_t *rows, const struct trial *trial, const struct 
                 judge_none(rows, trial, promise, &judgement);
         else if (!is_claimed(clause) && trial->is_refused)
                 add_row(rows, trial, promise, clause, REFUSED,
-                        reason ? reason : "this backend has no mechanism for it");
+                        reason ? reason : "this backend has no mechanism for it", 0);
         else if (!is_claimed(clause))
                 add_row(rows, trial, promise, clause, NOT_HELD,
-                        "the plan does not claim it, and yet it is not refused");
+                        "the plan does not claim it, and yet it is not refused", 0);
         else if (trial->refusal.code && trial->what->sign != SIGN_LAUNCH)
-                add_row(rows, trial, promise, clause, UNTESTED, trial->refusal.message);
+                add_row(rows, trial, promise, clause, UNTESTED, trial->refusal.message, 0);
         else if (*judgement.broken)
-                add_row(rows, trial, promise, clause, NOT_HELD, judgement.broken);
-        else if (judgement.refused_ways + judgement.working_ways)
-                add_row(rows, trial, promise, clause, HELD, NULL);
+                add_row(rows, trial, promise, clause, NOT_HELD, judgement.broken, 0);
+        else if (is_proven(promise, &judgement))
+                add_row(rows, trial, promise, clause, HELD, NULL,
+                        judgement.refused_ways + judgement.working_ways);
         else
-                add_row(rows, trial, promise, clause, UNTESTED, judgement.doubt);
+                add_row(rows, trial, promise, clause, UNTESTED, judgement.doubt, 0);
 }
 
 /* A sandbox in which nothing works would hold everything. */
@@ -203,7 +217,7 @@ static void judge_allowed(json_t *rows, const struct trial *trial)
                 if (!trial->attempts[i].promise && is_evidence(&trial->attempts[i], &judgement))
                         judge_refusal(&trial->attempts[i], &judgement);
         if (*judgement.broken)
-                add_row(rows, trial, NULL, NULL, NOT_HELD, judgement.broken);
+                add_row(rows, trial, NULL, NULL, NOT_HELD, judgement.broken, 0);
 }
 
 void trial_judge(const struct trial *trial, json_t *rows)
@@ -216,5 +230,5 @@ void trial_judge(const struct trial *trial, json_t *rows)
 void trial_is_untested(const struct trial *trial, const char *reason, json_t *rows)
 {
         for (size_t i = 0; i < TRIAL_PROMISES && trial->what->promises[i].label; i++)
-                add_row(rows, trial, &trial->what->promises[i], NULL, UNTESTED, reason);
+                add_row(rows, trial, &trial->what->promises[i], NULL, UNTESTED, reason, 0);
 }

@@ -20,12 +20,11 @@ static bool is_verdict(const json_t *row, const char *verdict)
 /* Of what holds a clause, and by how many ways that was seen. */
 static void print_means(const json_t *row)
 {
-        const json_t *by, *way;
-        size_t i, count = 0;
+        const json_int_t count = json_integer_value(json_object_get(row, "proofs"));
+        const json_t *by;
+        size_t i;
 
-        json_array_foreach(json_object_get(row, "ways"), i, way) count +=
-                !strcmp(text_of(way, "outside"), "done");
-        printf("%zu way%s; ", count, count == 1 ? "" : "s");
+        printf("%" JSON_INTEGER_FORMAT " way%s; ", count, count == 1 ? "" : "s");
         json_array_foreach(json_object_get(row, "by"), i, by)
         {
                 const json_t *last = json_array_get(json_object_get(row, "by"), i - 1);

@@ -138,22 +138,52 @@ static bool is_plain(const char *path)
         return !path[strspn(path, "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+")];
 }
 
+/* Nobody else can put another directory in the place of one that is made there. */
+static bool is_ours(const char *real)
+{
+        char path[PATH_MAX];
+        struct stat status;
+
+        snprintf(path, sizeof(path), "%s", real);
+        for (;;) {
+                char *slash = strrchr(path, '/');
+
+                if (stat(*path ? path : "/", &status) < 0 || (status.st_uid && status.st_uid != geteuid()) ||
+                    (status.st_mode & (S_IWGRP | S_IWOTH) && !(status.st_mode & S_ISVTX)))
+                        return false;
+                if (!slash)
+                        return true;
+                *slash = '\0';
+        }
+}
+
+/* A private one is in its place inside, so that nothing is to be found there, whatever else would hold it. */
+static bool is_replaced_inside(const char *real)
+{
+        static const char *const places[] = { "/tmp", "/dev", "/proc" };
+
+        for (size_t i = 0; i < COUNT(places); i++) {
+                const size_t length = strlen(places[i]);
+
+                if (!strncmp(real, places[i], length) && (real[length] == '/' || !real[length]))
+                        return true;
+        }
+        return false;
+}
+
 static bool make_at(struct trial_world *world, const char *parent)
 {
-        char path[LONGEST_PLACE + 32], real[PATH_MAX];
+        char path[PATH_MAX + 32], real[PATH_MAX];
         mode_t before;
         bool is_made;
 
-        if (!parent || *parent != '/' || strlen(parent) > LONGEST_PLACE)
+        if (!parent || *parent != '/' || !realpath(parent, real) || strlen(real) > LONGEST_PLACE ||
+            !is_plain(real) || is_replaced_inside(real) || !is_ours(real))
                 return false;
-        snprintf(path, sizeof(path), "%s/" NAME, parent);
+        snprintf(path, sizeof(path), "%s/" NAME, real);
         if (!mkdtemp(path))
                 return false;
-        if (!realpath(path, real) || strlen(real) >= sizeof(world->root) || !is_plain(real)) {
-                rmdir(path);
-                return false;
-        }
-        snprintf(world->root, sizeof(world->root), "%.*s", (int)sizeof(world->root) - 1, real);
+        snprintf(world->root, sizeof(world->root), "%.*s", (int)sizeof(world->root) - 1, path);
         before = umask(022); /* this process does nothing else meanwhile */
         is_made = fill(world);
         umask(before);
@@ -164,18 +194,9 @@ static bool make_at(struct trial_world *world, const char *parent)
         return is_made;
 }
 
-static bool is_below_tmp(const char *path)
-{
-        return path && !strncmp(path, "/tmp", 4) && (path[4] == '/' || !path[4]);
-}
-
-/* What lies in /tmp is hidden by a private one, whatever else would hide it: so rather elsewhere. */
 static bool make_somewhere(struct trial_world *world)
 {
-        const char *wanted = getenv("TMPDIR");
-
-        return (!is_below_tmp(wanted) && make_at(world, wanted)) || make_at(world, "/var/tmp") ||
-               make_at(world, wanted) || make_at(world, "/tmp");
+        return make_at(world, getenv("TMPDIR")) || make_at(world, "/var/tmp");
 }
 
 static void make_file_at(const char *directory, char out[64])
@@ -226,7 +247,7 @@ int world_make(struct trial_world *world, abatis_error *err)
                 return report(
                         err, 0,
                         "doctor --test finds no place for its files: it needs a directory in which programs can be "
-                        "started, as TMPDIR (no longer than %d bytes, of letters and digits), /var/tmp or /tmp",
+                        "started, as TMPDIR (no longer than %d bytes, of letters and digits, not below /tmp) or /var/tmp",
                         LONGEST_PLACE);
         make_file_at("/tmp", world->tmp);
         make_file_at("/dev/shm", world->shm);

@@ -129,7 +129,7 @@ static int try_outside(struct trial *trial, const char *program, abatis_error *e
 
 static int make_policy(const struct trial *trial, abatis_policy **out, abatis_error *err)
 {
-        char workspace[TRIAL_PATH], programs[TRIAL_PATH], value[TRIAL_PATH];
+        char workspace[TRIAL_PATH], value[TRIAL_PATH];
         abatis_policy_options options = { .size = sizeof(options),
                                           .preset = trial->what->preset,
                                           .workspace = workspace };
@@ -137,7 +137,6 @@ static int make_policy(const struct trial *trial, abatis_policy **out, abatis_er
         int r;
 
         world_expand(trial->world, "{root}/ws", workspace, sizeof(workspace));
-        world_expand(trial->world, "{root}/bin", programs, sizeof(programs));
         r = abatis_policy_new(&options, &policy, err);
         if (r < 0)
                 return r;
@@ -146,9 +145,6 @@ static int make_policy(const struct trial *trial, abatis_policy **out, abatis_er
                 r = abatis_policy_set(policy, "limits.timeout", "15s", err); /* of a sandbox that hangs */
         if (!r)
                 r = abatis_policy_set(policy, "backend", trial->backend, err);
-        /* Below /tmp they would be hidden. */
-        if (!r && !strncmp(programs, "/tmp/", 5))
-                r = abatis_policy_set(policy, "filesystem.read", programs, err);
         for (size_t i = 0; !r && i < TRIAL_SETTINGS && trial->what->settings[i][0]; i++) {
                 world_expand(trial->world, trial->what->settings[i][1], value, sizeof(value));
                 r = abatis_policy_set(policy, trial->what->settings[i][0], value, err);

@@ -54,7 +54,7 @@ def is_proven(row):
         return bool(worked)
     if row["clause"] in BY_WORKING:
         return any(way["inside"] == "done" for way in worked)
-    return any(way["inside"] not in ("done", "no answer") for way in worked)
+    return bool(worked) and all(way["inside"] not in ("done", "no answer") for way in worked)
 
 
 def main():

@@ -56,7 +56,7 @@ never=(native:process.fork bwrap:process.fork)
 # With "?": unless there is a cgroup to be had, or, of abstract sockets, Landlock's ABI 6.
 bare=(native:filesystem.read "native:process.privacy, names too" native:limits.processes?)
 bubblewrap=("bwrap:filesystem.deny of what is absent" "bwrap:filesystem.deny of a pattern" bwrap:process.commands "bwrap:network.mode list"
-        bwrap:network.connect bwrap:network.unix "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
+        bwrap:network.connect bwrap:network.unix bwrap:filesystem.execute "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
 without_descriptors=("native:network.mode list" native:network.connect native:network.unix)
 
 sees() { # ROLE COLUMN REFUSED...
