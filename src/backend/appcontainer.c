@@ -180,6 +180,9 @@ static void pin_above(struct container *container, const char *tree, const char 
                         container->plan->has_failed = true;
                         return;
                 }
+                /* What is denied as a whole needs nobody to watch over its parts. */
+                if (!allows(container, ABATIS_READ, above.data))
+                        return;
                 if (strings_has(&container->pins, above.data))
                         continue;
                 if (strings_add(&container->pins, above.data, NULL) < 0)
@@ -240,6 +243,11 @@ static void hold_rule(struct container *container, size_t index)
 
         if (rule->glob) {
                 hold_pattern(container, index, kind);
+                return;
+        }
+        /* An entry for reading would open it. */
+        if (!is_denied && !allows(container, ABATIS_READ, rule->facts.real)) {
+                plan_cover(plan, container->step, kind, index);
                 return;
         }
         tree = find_given(container, rule->facts.real, !is_denied);
@@ -329,6 +337,11 @@ static void add_container(struct container *container)
         plan_leave_visible(
                 plan, "what Windows opens to every container: its own directory, Program Files, parts of the "
                       "registry, and whatever ALL APPLICATION PACKAGES were given, with those rights");
+        plan_miss(
+                plan, CLAUSE_EXECUTE, PLAN_NO_INDEX,
+                "a container can start what is in Windows and Program Files, and what it writes into its own "
+                "directory");
+        plan_leave_visible(plan, "all system calls: Windows filters none");
         plan_leave_visible(plan, "other processes: their names and numbers");
         plan_leave_visible(plan, "whether a file exists whose path is known");
 }

@@ -13,7 +13,8 @@
 #include "base/own.h"
 #include "run/acl_windows.h"
 
-#define CHANGING (READ_CONTROL | WRITE_DAC | SYNCHRONIZE)
+/* The last is for knowing which file it is: NtCreateFile() gives it to nobody by itself. */
+#define CHANGING (READ_CONTROL | WRITE_DAC | SYNCHRONIZE | FILE_READ_ATTRIBUTES)
 #define LISTING (CHANGING | FILE_LIST_DIRECTORY)
 
 enum { DEEPEST = 512, LIST_SIZE = 16 * 1024 };
@@ -39,15 +40,24 @@ static bool identify(HANDLE handle, DWORD *volume, ULONGLONG *index, DWORD *attr
         return true;
 }
 
-static const struct place *find_place(const struct places *places, HANDLE handle)
+/* *out is NULL if it is none of them. What cannot be known is an error: it could be an exception. */
+static int find_place(const struct places *places, HANDLE handle, const struct place **out, abatis_error *err)
 {
         DWORD volume, attributes;
         ULONGLONG index;
 
-        for (size_t i = 0; places && identify(handle, &volume, &index, &attributes) && i < places->count; i++)
-                if (places->items[i].volume == volume && places->items[i].index == index)
-                        return &places->items[i];
-        return NULL;
+        *out = NULL;
+        if (!places)
+                return 0;
+        if (!identify(handle, &volume, &index, &attributes))
+                return error_windows(err, GetLastError(), "look at a file below the tree");
+        for (size_t i = 0; i < places->count; i++) {
+                const struct place *place = &places->items[i];
+
+                if (place->volume == volume && place->index == index && (!*out || place->kind > (*out)->kind))
+                        *out = place;
+        }
+        return 0;
 }
 
 /* Whoever reads data and shares no DELETE keeps everybody from moving, removing and replacing it. */
@@ -199,7 +209,9 @@ static int visit_child(struct walk *walk, HANDLE directory, FILE_ID_BOTH_DIR_INF
                                ? 0
                                : error_set(walk->err, ABATIS_E_SYSTEM,
                                            "a file below the tree cannot be opened to take its entry away");
-        place = find_place(walk->places, child);
+        r = find_place(walk->places, child, &place, walk->err);
+        if (r < 0)
+                return r;
         is_pinned = place && place->kind == PLACE_PINNED;
         if (place && !is_pinned)
                 return 0; /* it has a walk of its own, or none */
@@ -246,6 +258,7 @@ static int visit_below(struct walk *walk, HANDLE directory, unsigned depth)
 static int visit_root(struct walk *walk, const char *path)
 {
         OWN_HANDLE HANDLE root = NULL;
+        const struct place *place;
         DWORD volume, attributes;
         ULONGLONG index;
         int r = open_path(path, LISTING, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, &root,
@@ -257,7 +270,12 @@ static int visit_root(struct walk *walk, const char *path)
                 return error_windows(walk->err, GetLastError(), "look at '%s'", path);
         if (attributes & FILE_ATTRIBUTE_REPARSE_POINT)
                 return error_set(walk->err, ABATIS_E_INVALID, "'%s' is a link", path);
-        r = change(walk, root, attributes & FILE_ATTRIBUTE_DIRECTORY, 0, DELETE, &walk->removed);
+        r = find_place(walk->places, root, &place, walk->err);
+        if (!r && place && place->kind == PLACE_HIDDEN)
+                r = error_set(walk->err, ABATIS_E_UNENFORCEABLE, "'%s' is given, and denied by another name",
+                              path);
+        if (!r)
+                r = change(walk, root, attributes & FILE_ATTRIBUTE_DIRECTORY, 0, DELETE, &walk->removed);
         if (r < 0 || !(attributes & FILE_ATTRIBUTE_DIRECTORY))
                 return r;
         return visit_below(walk, root, 0);

@@ -5,8 +5,8 @@
 #include "plan/plan.h"
 #include "run/system_windows.h"
 
-/* What a path is to the container. */
-enum place_kind { PLACE_SHOWN, PLACE_WRITABLE, PLACE_PINNED, PLACE_PROTECTED, PLACE_HIDDEN };
+/* What a path is to the container. Of several for the same file the last of these counts. */
+enum place_kind { PLACE_PINNED, PLACE_SHOWN, PLACE_WRITABLE, PLACE_PROTECTED, PLACE_HIDDEN };
 
 struct place {
         enum place_kind kind;
