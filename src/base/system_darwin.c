@@ -58,7 +58,8 @@ static int ask_for_name(const char *path, char *out, size_t size)
         if (getattrlist(path, &wanted, &answer, sizeof(answer), FSOPT_NOFOLLOW) < 0)
                 return -1;
         name = (const char *)&answer.name + answer.name.attr_dataoffset;
-        if (answer.length > sizeof(answer) || strlcpy(out, name, size) < size)
+        if (answer.length <= sizeof(answer) && name >= answer.bytes &&
+            name < answer.bytes + sizeof(answer.bytes) && strlcpy(out, name, size) < size)
                 return 0;
         errno = EIO;
         return -1;

@@ -123,7 +123,7 @@ static void set_limits(const struct launch *launch, int reports)
         }
 }
 
-static _Noreturn void become_command(const struct launch *launch, int reports)
+static _Noreturn void become_command(const struct launch *launch, int reports, pid_t guard)
 {
         struct guard_report refusal = { .word = GUARD_FAILED, .step = LAUNCH_PROFILE };
         sigset_t none;
@@ -141,6 +141,9 @@ static _Noreturn void become_command(const struct launch *launch, int reports)
                 report(reports, &refusal);
                 _exit(127);
         }
+        /* Whoever looks for the job's processes finds them by the profile: one that got it after its guard's death is nobody's. */
+        if (getppid() != guard)
+                _exit(127);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         execve(launch->program, (char *const *)launch->argv, (char *const *)launch->envp);
@@ -233,9 +236,11 @@ static void wake_up(int number)
         (void)number; /* the wait ends, and that is all */
 }
 
-static void end_all(struct guard *guard)
+/* False when somebody may be left. */
+static bool end_all(struct guard *guard)
 {
         const struct guard_report over = { .word = GUARD_OVER };
+        bool is_swept;
 
         if (guard->command) {
                 kill(-guard->command, SIGKILL);
@@ -245,15 +250,18 @@ static void end_all(struct guard *guard)
         /* What it wrote before its end comes before the end. */
         if (guard->reports >= 0)
                 hear_command(guard);
-        if (guard->launch->job && !sweep_end(guard->launch->job))
+        is_swept = !guard->launch->job || sweep_end(guard->launch->job);
+        if (!is_swept)
                 tell_failure(guard, LAUNCH_SWEEP, 0);
         report(guard->control, &over);
+        return is_swept;
 }
 
-/* Nobody is left who could put something in its way. */
+/* Nobody is left who could put something in its way. Directories only: a file may have another name, outside. */
 static _Noreturn void remove_tmp(const char *path)
 {
-        static const char script[] = "chflags -R nouchg \"$1\"; chmod -R u+rwx \"$1\"; rm -rf \"$1\"";
+        static const char script[] =
+                "find -P \"$1\" -type d -exec sh -c 'chflags nouchg \"$1\"; chmod u+rwx \"$1\"' sh {} ';'; rm -rf \"$1\"";
         const char *const argv[] = { "sh", "-c", script, "sh", path, NULL };
         const char *const envp[] = { "PATH=/usr/bin:/bin", NULL };
         int null = open("/dev/null", O_RDWR);
@@ -269,6 +277,7 @@ static _Noreturn void remove_tmp(const char *path)
 
 static void start(struct guard *guard)
 {
+        const pid_t own = getpid();
         int ends[2];
 
         if (pipe(ends) < 0) {
@@ -279,7 +288,7 @@ static void start(struct guard *guard)
         fcntl(ends[1], F_SETFD, FD_CLOEXEC);
         guard->command = fork();
         if (!guard->command)
-                become_command(guard->launch, ends[1]);
+                become_command(guard->launch, ends[1], own);
         if (guard->command < 0) {
                 tell_failure(guard, LAUNCH_START, errno);
                 guard->is_told_to_end = true;
@@ -313,8 +322,7 @@ void guard_run(const struct launch *launch, int control)
         sigaction(SIGPIPE, &ignored, NULL); /* of who is not there any more to be told */
         while (!guard.is_told_to_end && guard.command)
                 watch(&guard);
-        end_all(&guard);
-        if (launch->tmp)
+        if (end_all(&guard) && launch->tmp)
                 remove_tmp(launch->tmp);
         _exit(0);
 }
