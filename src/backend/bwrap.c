@@ -6,8 +6,6 @@
 
 #include "backend/native.h"
 
-/* Before that it cannot say with which mode a mask is made. */
-
 static const char *find_reason(const abatis_host *host)
 {
         /* It makes no mount of a device node that is read-only and still a device. */

@@ -98,10 +98,15 @@ static bool is_file(const struct step *step)
         return step->value != PATH_DIRECTORY && step->value != PATH_ABSENT;
 }
 
+const char *bwrap_mask_name(const struct step *step)
+{
+        return is_file(step) ? BWRAP_MASK_FILE : BWRAP_MASK_DIRECTORY;
+}
+
 static void hide(struct writer *writer, const struct step *step)
 {
         if (writer->order->masks) {
-                cover(writer, is_file(step) ? BWRAP_MASK_FILE : BWRAP_MASK_DIRECTORY, step->path);
+                cover(writer, bwrap_mask_name(step), step->path);
                 return;
         }
         if (is_file(step)) {

@@ -20,6 +20,8 @@ struct bwrap_order {
 #define BWRAP_MASK_FILE "file"
 #define BWRAP_MASK_DIRECTORY "directory"
 
+/* Which of the two hides this. */
+const char *bwrap_mask_name(const struct step *step);
 /* Whether it gives what it makes a mode: from 0.5 on. */
 bool bwrap_has_modes(const struct host_bwrap *bwrap);
 /* Everything from argv[0] on, and NULL behind the last. */

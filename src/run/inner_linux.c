@@ -88,8 +88,8 @@ static long look(const struct inner_cover *cover)
         /* NOLINTNEXTLINE(clang-analyzer-core.*): the kernel has filled it, as the analyzer cannot see */
         if (!(status.stx_attributes & STATX_ATTR_MOUNT_ROOT))
                 return -ESTALE;
-        if (cover->is_mask)
-                /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): likewise */
+        if (cover->is_mask && (status.stx_mode & 0777 || !cover->is_known))
                 return status.stx_mode & 0777 ? -ESTALE : 0;
         /* Bubblewrap follows links to what it mounts, and whoever is inside another sandbox may have made one meanwhile. */
         return status.stx_ino == cover->inode && status.stx_dev_major == cover->major &&

@@ -30,9 +30,11 @@ struct inner_rule {
 /* Something that bubblewrap must have mounted at this very path, and that must stay there. */
 struct inner_cover {
         uint64_t inode;
-        uint32_t major, minor; /* of its device: of what was there when the plan was carried out */
+        uint32_t major,
+                minor; /* of its device: of what was there when the plan was carried out, or of the mask */
         uint32_t path;
-        uint32_t is_mask; /* it is another one, that nobody can read */
+        uint32_t is_mask;  /* it is another one, that nobody can read, */
+        uint32_t is_known; /* and this one: bubblewrap did not make it */
 };
 
 /* Written once into the report, when it is over. Through the control come numbers of signals for the command, a byte each. */

@@ -172,6 +172,13 @@ static bool is_mounted(enum plan_op op)
                op == PLAN_SHOW;
 }
 
+static void note_identity(const struct stat *status, struct inner_cover *cover)
+{
+        cover->inode = status->st_ino;
+        cover->major = major(status->st_dev);
+        cover->minor = minor(status->st_dev);
+}
+
 /* What is there now, no link followed. */
 static int identify(const struct step *step, struct inner_cover *cover, abatis_error *err)
 {
@@ -185,13 +192,27 @@ static int identify(const struct step *step, struct inner_cover *cover, abatis_e
                 close((int)fd);
         if (r < 0)
                 return error_os(err, -r, "'%s' is not what it was when the plan was made", step->path);
-        cover->inode = status.st_ino;
-        cover->major = major(status.st_dev);
-        cover->minor = minor(status.st_dev);
+        note_identity(&status, cover);
         return 0;
 }
 
-static int add_covers(struct text *out, struct text *texts, const struct plan *plan,
+/* One that we have made. */
+static int identify_mask(const struct step *step, const char *masks, struct inner_cover *cover,
+                         abatis_error *err)
+{
+        OWN_FREE char *path = text_join(masks, "/", bwrap_mask_name(step));
+        struct stat status;
+
+        if (!path)
+                return error_memory(err);
+        if (lstat(path, &status) < 0)
+                return error_os(err, errno, "cannot find the mask '%s'", path);
+        note_identity(&status, cover);
+        cover->is_known = 1;
+        return 0;
+}
+
+static int add_covers(struct text *out, struct text *texts, const struct plan *plan, const char *masks,
                       struct inner_settings *settings, abatis_error *err)
 {
         for (size_t i = 0; i < plan->step_count; i++) {
@@ -201,6 +222,8 @@ static int add_covers(struct text *out, struct text *texts, const struct plan *p
                 const bool is_made = cover.is_mask && step->value == PATH_ABSENT;
                 int r = is_mounted(step->op) && !is_made ? identify(step, &cover, err) : 0;
 
+                if (!r && cover.is_mask && masks)
+                        r = identify_mask(step, masks, &cover, err);
                 if (r < 0)
                         return r;
                 if (!is_mounted(step->op))
@@ -238,7 +261,7 @@ static int write_settings(struct job *job, abatis_error *err)
         settings.rules = (uint32_t)(sizeof(settings) + lists.length);
         add_rules(&lists, &wrap->texts, resources);
         settings.covers = (uint32_t)(sizeof(settings) + lists.length);
-        r = add_covers(&lists, &wrap->texts, plan, &settings, err);
+        r = add_covers(&lists, &wrap->texts, plan, has_modes ? NULL : job->child.own_tmp, &settings, err);
         if (r < 0)
                 return r;
         settings.texts = (uint32_t)(sizeof(settings) + lists.length);
@@ -280,14 +303,16 @@ int wrap_fill(struct job *job, abatis_error *err)
                                      .empties = wrap->empties,
                                      .program = wrap->image_path,
                                      .arguments = inside };
-        int r = write_settings(job, err);
+        int r = 0;
 
-        if (!r)
-                r = write_filter(job, err);
-        if (!r && !bwrap_has_modes(order.bwrap)) {
+        if (!bwrap_has_modes(order.bwrap)) {
                 r = job_make_masks(job, BWRAP_MASK_FILE, BWRAP_MASK_DIRECTORY, err);
                 order.masks = job->child.own_tmp;
         }
+        if (!r)
+                r = write_settings(job, err);
+        if (!r)
+                r = write_filter(job, err);
         snprintf(wrap->image_path, sizeof(wrap->image_path), "/proc/self/fd/%d", wrap->image);
         snprintf(wrap->settings_number, sizeof(wrap->settings_number), "%d", wrap->settings);
         snprintf(wrap->report_number, sizeof(wrap->report_number), "%d", wrap->report[1]);
