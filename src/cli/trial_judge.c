@@ -137,9 +137,10 @@ static json_t *list_ways(const struct trial *trial, const struct trial_promise *
                 const struct attempt *attempt = &trial->attempts[i];
 
                 if (attempt->promise == promise && attempt->is_possible)
-                        json_array_append_new(ways, json_pack("{s:s, s:s, s:s, s:s}", "way",
+                        json_array_append_new(ways, json_pack("{s:s, s:s, s:b, s:s, s:s}", "way",
                                                               attempt->way->name, "what", attempt->what,
-                                                              "outside", say(attempt->outside), "inside",
+                                                              "must_work", attempt->must_work, "outside",
+                                                              say(attempt->outside), "inside",
                                                               say(attempt->inside)));
         }
         return ways;

@@ -138,17 +138,21 @@ static bool is_plain(const char *path)
         return !path[strspn(path, "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+")];
 }
 
-/* Nobody else can put another directory in the place of one that is made there. */
+/* Nobody but root can put another directory in the place of one that is made there. In some user namespaces root's files are nobody's, as the
+ * root directory is. */
 static bool is_ours(const char *real)
 {
         char path[PATH_MAX];
-        struct stat status;
+        struct stat status, top;
 
+        if (stat("/", &top) < 0)
+                return false;
         snprintf(path, sizeof(path), "%s", real);
         for (;;) {
                 char *slash = strrchr(path, '/');
 
-                if (stat(*path ? path : "/", &status) < 0 || (status.st_uid && status.st_uid != geteuid()) ||
+                if (stat(*path ? path : "/", &status) < 0 ||
+                    (status.st_uid && status.st_uid != geteuid() && status.st_uid != top.st_uid) ||
                     (status.st_mode & (S_IWGRP | S_IWOTH) && !(status.st_mode & S_ISVTX)))
                         return false;
                 if (!slash)

@@ -19,8 +19,6 @@ limits.open_files|limits.file_size|limits.processes|limits.memory|limits.cpu|lim
 
 # Where the ways do not tell it, but how the command ended.
 BY_THE_END = {"limits.memory", "limits.cpu", "limits.written", "limits.timeout", "limits.output", "process.check_arguments", "process.lifetime"}
-# What must work inside is evidence, too.
-BY_WORKING = {"network.connect", "network.loopback"}
 
 
 def problems_of(report, refused):
@@ -52,9 +50,7 @@ def is_proven(row):
     worked = [way for way in row["ways"] if way["outside"] == "done"]
     if row["clause"] in BY_THE_END:
         return bool(worked)
-    if row["clause"] in BY_WORKING:
-        return any(way["inside"] == "done" for way in worked)
-    return bool(worked) and all(way["inside"] not in ("done", "no answer") for way in worked)
+    return bool(worked) and all((way["inside"] == "done") == way["must_work"] and way["inside"] != "no answer" for way in worked)
 
 
 def main():
