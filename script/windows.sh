@@ -12,6 +12,8 @@ directory=$(cd "$1" && pwd)
 shift
 [ $# -gt 0 ] || set -- x64-mingw x64-zig arm64-zig
 cd "$here"
+# Two that compile the same at once can leave a cache behind that names files which are gone: so each directory has its own.
+export ZIG_GLOBAL_CACHE_DIR=$directory/zig ZIG_LOCAL_CACHE_DIR=$directory/zig
 
 # What is common and already compiles there.
 common=(src/base/character.c src/base/error.c src/base/text.c src/plan/plan.c)
