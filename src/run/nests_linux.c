@@ -4,13 +4,17 @@
 
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
+enum { IDLE_S = 10 };
+
 struct nest {
         struct child_nest child;
-        int requests; /* our end; -1: it is to end */
+        int requests;     /* our end; -1: it is to end */
+        int64_t freed_at; /* in seconds */
         struct nest *next, *next_free;
 };
 
@@ -107,17 +111,40 @@ int nests_socket(const struct nest_lease *lease)
         return lease->nest ? lease->nest->requests : -1;
 }
 
+/* With the lock. Those that nobody has wanted for a while, but `most`: they come last in the list. To make one anew takes as long as to begin a
+ * job. */
+static void end_idle(struct nests *nests, unsigned most, int64_t now)
+{
+        struct nest **at = &nests->free;
+
+        for (unsigned i = 0; i < most && *at; i++)
+                at = &(*at)->next_free;
+        while (*at && (*at)->freed_at > now - IDLE_S)
+                at = &(*at)->next_free;
+        while (*at) {
+                struct nest *nest = *at;
+
+                *at = nest->next_free;
+                nests->free_count--;
+                close(nest->requests);
+                nest->requests = -1;
+        }
+        drop_ended(nests);
+}
+
 /* With the lock. */
 static void put_back(struct nests *nests, struct nest *nest, unsigned most)
 {
-        if (nests->free_count < most) {
-                nest->next_free = nests->free;
-                nests->free = nest;
-                nests->free_count++;
-        } else {
-                close(nest->requests);
-                nest->requests = -1;
-                drop_ended(nests);
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+        nest->freed_at = now.tv_sec;
+        nest->next_free = nests->free;
+        nests->free = nest;
+        nests->free_count++;
+        if (nests->free_count > most && nests->looked_at != now.tv_sec) {
+                nests->looked_at = now.tv_sec;
+                end_idle(nests, most, now.tv_sec);
         }
 }
 

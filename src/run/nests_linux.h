@@ -15,6 +15,7 @@ struct nests {
         pthread_mutex_t lock; /* a job is freed whoever else holds the keeper */
         struct nest *all, *free;
         unsigned free_count;
+        int64_t looked_at;        /* when those that nobody wants were looked for, in seconds */
         unsigned long generation; /* of the keeper that they are in */
 };
 
@@ -30,7 +31,7 @@ int nests_take(struct nests *nests, const struct child_keeper *keeper, int keepe
                struct nest_lease *out);
 /* The same socket of a job's, or -1. */
 int nests_socket(const struct nest_lease *lease);
-/* Where `most` are free already, it ends. Of an earlier keeper's there is nothing left. */
+/* Of more than `most` that are free, those end that nobody has wanted for some seconds. Of an earlier keeper's there is nothing left. */
 void nests_give_back(struct nests *nests, const struct nest_lease *lease, unsigned most);
 /* The keeper is gone. */
 void nests_clear(struct nests *nests);

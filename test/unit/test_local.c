@@ -101,7 +101,7 @@ static int find_by_reaching(void)
 /* In a process of its own, whose user may make such a network. */
 static void check(int (*find)(void))
 {
-        int status;
+        int status = 0;
         pid_t pid = fork();
 
         if (!pid) {
