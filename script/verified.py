@@ -123,7 +123,8 @@ def find_problems(how, evidence, claims, is_same):
             yield f"{name} is not held"
         elif is_claimed and not verdicts and any(how in found for other, found in evidence.items() if other[1] == key[1]):
             yield f"{name} is claimed, and was not tried"
-        elif is_claimed and "held" not in verdicts and is_same:
+        # Who is not root has tried nothing as root.
+        elif is_claimed and verdicts and "held" not in verdicts and is_same:
             yield f"{name} is claimed, and was not seen"
         elif "held" in verdicts and not is_claimed and is_same and key[0] in CLAUSES and not is_hidden:
             yield f"{name} was seen, and the README does not say so: script/verified.py write"
