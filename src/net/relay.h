@@ -55,6 +55,9 @@ struct who *who_ask(struct relay *relay, const struct who_question *question);
 /* One of whom all is known already, or NULL. */
 struct who *who_known(uint32_t pid, const char *program);
 void who_drop(struct who *who);
+/* Has the timer fire when it is known, or soon in any case; false if there is nothing to wait for. Who stops waiting leaves. */
+bool who_await(struct who *who, struct timer *waiter);
+void who_leave(struct who *who);
 /* Waits for it, some milliseconds at most, and not often: for one whose socket is gone as soon as he has his answer. */
 void who_pause(struct who *who);
 /* Sends the event when it is known whose it is, or in a fifth of a second; not at once, but with others that come by then. */

@@ -44,10 +44,11 @@ struct stream {
         bool is_inward;          /* from the host to a published port */
         struct request *request; /* owned; only of plain HTTP */
         bool is_refused;         /* in the middle of it: that was told */
+        bool is_held;            /* its first answer, until it is known whose it is */
         size_t peeked;           /* how many bytes of a hello have come so far */
         struct lookup *lookup;   /* while it is resolved */
         struct dial dial;
-        struct timer patience;
+        struct timer patience;  /* until bytes pass, and of what is held */
         struct passage ways[2]; /* from the client, to it */
 };
 
@@ -122,6 +123,7 @@ static void end(struct stream *stream, bool is_broken)
                 if (fd >= 0)
                         reset(fd);
         }
+        who_leave(stream->who);
         who_drop(stream->who);
         loop_close(&relay->loop, &stream->client);
         loop_close(&relay->loop, &stream->server);
@@ -204,9 +206,11 @@ static bool tell_fault(struct stream *stream, int out, int in)
 static int watch_both(struct stream *stream)
 {
         struct loop *loop = &stream->relay->loop;
+        uint32_t held = stream->is_held ? EPOLLIN : 0;
         int r = loop_watch(loop, &stream->client, events_of(&stream->ways[0], &stream->ways[1]));
 
-        return r ? r : loop_watch(loop, &stream->server, events_of(&stream->ways[1], &stream->ways[0]));
+        return r ? r
+                 : loop_watch(loop, &stream->server, events_of(&stream->ways[1], &stream->ways[0]) & ~held);
 }
 
 static void pump(struct stream *stream, bool is_out, bool is_in)
@@ -242,14 +246,35 @@ static void client_passes(struct stream *stream, uint32_t events)
                 pump(stream, events & (EPOLLIN | EPOLLHUP), events & (EPOLLOUT | EPOLLHUP));
 }
 
+static void release(struct timer *timer)
+{
+        struct stream *stream = OWNER(struct stream, patience, timer);
+
+        who_leave(stream->who);
+        stream->is_held = false;
+        pump(stream, false, true);
+}
+
+/* Who has his answer may be gone the next moment, and nobody finds out any more who he was. */
+static bool hold(struct stream *stream)
+{
+        if (stream->is_held || stream->ways[1].passed)
+                return stream->is_held;
+        stream->patience.fire = release;
+        stream->is_held = who_await(stream->who, &stream->patience);
+        return stream->is_held;
+}
+
 static void server_ready(struct watch *watch, uint32_t events)
 {
         struct stream *stream = OWNER(struct stream, server, watch);
 
         if (events & EPOLLERR)
                 pass_last(stream);
+        else if (events & EPOLLHUP)
+                pump(stream, true, true);
         else
-                pump(stream, events & (EPOLLOUT | EPOLLHUP), events & (EPOLLIN | EPOLLHUP));
+                pump(stream, events & EPOLLOUT, events & EPOLLIN && !hold(stream));
 }
 
 static void begin_to_pass(struct dial *dial, int fd, const struct address *address)

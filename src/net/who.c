@@ -1,7 +1,8 @@
 /* who.c: knows whose a connection is, as the thread inside says it, and holds back what is told until then.
  *
- * No stream waits for that, only the word about it; and what is told keeps its order. Who is found out too late is not known. Neither the
- * question nor the answer nor the word is hurried: each would wake somebody just when the first bytes are on their way. */
+ * The word about a stream waits for that, and what is told keeps its order. Of the stream itself only the first answer from outside waits, and
+ * not for long: who has it may close his socket, and with that goes what he could be found by. Neither the answer nor the word is
+ * hurried before: each would wake somebody just when the first bytes are on their way. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +19,8 @@
 
 enum {
         PATIENCE_MS = 200,
-        PACE_MS = 2, /* what comes meanwhile is told together */
+        WAIT_MS = 10, /* of a stream */
+        PACE_MS = 2,  /* what comes meanwhile is told together */
         SLOW_MS = 8,
         TOLD_AT_ONCE = 16, /* or when there is so much: the host program has room for some times that */
         ASKED_MAX = 64,    /* at once; more are not asked */
@@ -32,7 +34,8 @@ struct who {
         struct who_question question;
         int64_t due;
         bool is_settled;
-        uint32_t pid; /* 0: not known */
+        struct timer *waiter; /* whose stream waits for it; or NULL */
+        uint32_t pid;         /* 0: not known */
         char program[RELAY_TEXT_SIZE];
         struct who *next;
 };
@@ -46,22 +49,14 @@ struct held {
 /* Of one relay, which lasts as long as its process. */
 static struct relay *relay;
 static struct watch watch = { .fd = -1 };
-static struct timer asking, pace;
+static struct timer pace;
+static size_t waiter_count;
 static bool is_off;
 static struct who *first_asked, **last_asked = &first_asked; /* in the order of their numbers; references */
-static struct who *first_unasked;                            /* from there on they are not sent yet */
 static size_t asked_count;
 static struct held *first_held, **last_held = &first_held;
 static size_t held_count;
 static struct pool whos = { .size = sizeof(struct who) }, helds = { .size = sizeof(struct held) };
-
-/* What cannot be sent is settled by the answer to a later one, or by time. */
-static void send_questions(void)
-{
-        for (; first_unasked; first_unasked = first_unasked->next)
-                send(watch.fd, &first_unasked->question, sizeof(first_unasked->question),
-                     MSG_DONTWAIT | MSG_NOSIGNAL);
-}
 
 struct who *who_known(uint32_t pid, const char *program)
 {
@@ -78,9 +73,6 @@ struct who *who_known(uint32_t pid, const char *program)
 
 void who_drop(struct who *who)
 {
-        /* Its socket is about to go, and with it what it could be found by. */
-        if (who && !who->is_settled)
-                send_questions();
         if (who && !--who->references)
                 pool_give(&whos, who);
 }
@@ -112,6 +104,12 @@ static void send_settled(void)
 
 /* ---- what is asked -------------------------------------------------------------------------------------- */
 
+static void forget_waiter(struct who *who)
+{
+        waiter_count -= who->waiter != NULL;
+        who->waiter = NULL;
+}
+
 static void settle_first(const struct who_answer *answer)
 {
         struct who *who = first_asked;
@@ -119,8 +117,6 @@ static void settle_first(const struct who_answer *answer)
         first_asked = who->next;
         if (!first_asked)
                 last_asked = &first_asked;
-        if (first_unasked == who)
-                first_unasked = who->next;
         asked_count--;
         if (answer && answer->number == who->question.number) {
                 who->pid = answer->pid;
@@ -128,6 +124,9 @@ static void settle_first(const struct who_answer *answer)
                          answer->program);
         }
         who->is_settled = true;
+        if (who->waiter)
+                loop_set_timer(&relay->loop, who->waiter, 0);
+        forget_waiter(who);
         who_drop(who);
 }
 
@@ -146,18 +145,18 @@ static void hear_answers(void)
 
         if (watch.fd < 0)
                 return;
-        while (!is_off && (got = recv(watch.fd, &answer, sizeof(answer), MSG_DONTWAIT)) == sizeof(answer))
+        while (first_asked && (got = recv(watch.fd, &answer, sizeof(answer), MSG_DONTWAIT)) == sizeof(answer))
                 while (first_asked && first_asked->question.number <= answer.number)
                         settle_first(&answer);
-        if (!is_off && (got >= 0 || (errno != EAGAIN && errno != EINTR)))
+        if (first_asked && (got >= 0 || (errno != EAGAIN && errno != EINTR)))
                 give_up();
 }
 
-/* Looks again later, or, if the first answer takes its time, when it is there. */
+/* Looks again later, or, if a stream waits or the first answer takes its time, when it is there. */
 static int await_answers(void)
 {
         int64_t left = first_asked ? first_asked->due - loop_now(&relay->loop) : 0;
-        bool is_slow = first_asked && left <= PATIENCE_MS - SLOW_MS;
+        bool is_slow = first_asked && (waiter_count || left <= PATIENCE_MS - SLOW_MS);
         int r = loop_watch(&relay->loop, &watch, is_slow ? EPOLLIN : 0);
 
         loop_stop_timer(&relay->loop, &pace);
@@ -221,12 +220,6 @@ void who_tell(struct relay *of, const struct relay_event *event, struct who *who
                 go_on_soon();
 }
 
-static void ask(struct timer *unused)
-{
-        (void)unused;
-        send_questions();
-}
-
 /* With the first question: who connects to nothing has no such thread. */
 static bool is_ready(void)
 {
@@ -234,7 +227,6 @@ static bool is_ready(void)
 
         if (is_off || watch.fd >= 0)
                 return !is_off;
-        asking.fire = ask;
         watch.ready = answers_ready;
         watch.fd = inside_socket(relay, SOCKET_ASKS, &any, 0);
         if (watch.fd < 0)
@@ -268,13 +260,30 @@ struct who *who_ask(struct relay *of, const struct who_question *question)
         *last_asked = who;
         last_asked = &who->next;
         asked_count++;
-        if (!first_unasked)
-                first_unasked = who;
-        /* Who begins a stream waits for an answer, so there is time until this round's work is done; who sends a datagram need not. */
-        if (question->is_udp || loop_set_timer(&relay->loop, &asking, 0) < 0)
-                send_questions();
+        /* What cannot be sent is settled by the answer to a later one, or by time. */
+        send(watch.fd, &who->question, sizeof(who->question), MSG_DONTWAIT | MSG_NOSIGNAL);
         go_on_soon();
         return who;
+}
+
+bool who_await(struct who *who, struct timer *waiter)
+{
+        if (who && !who->is_settled)
+                hear_answers();
+        if (!who || who->is_settled || loop_set_timer(&relay->loop, waiter, WAIT_MS) < 0)
+                return false;
+        forget_waiter(who);
+        who->waiter = waiter;
+        waiter_count++;
+        if (await_answers() < 0)
+                give_up();
+        return true;
+}
+
+void who_leave(struct who *who)
+{
+        if (who)
+                forget_waiter(who);
 }
 
 void who_pause(struct who *who)
@@ -284,7 +293,6 @@ void who_pause(struct who *who)
         struct pollfd wait = { watch.fd, POLLIN, 0 };
         struct timespec now;
 
-        send_questions();
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec != second)
                 pauses = 0;

@@ -112,6 +112,25 @@ result = json.loads(sys.argv[1])
 me, child = map(int, result["stdout"].split())
 assert [c["pid"] for c in result["connections"]] == [me, child, me], result' "$(grep '^{' <<<"$TEXT")"
 }
+whose_it_is_is_told_of_the_shortest() { # each socket is gone as soon as its answer is there, and nobody has a processor for himself
+        as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import os, socket
+address = socket.getaddrinfo("open.example", 7, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+def talk():
+    for i in range(40):
+        stream = socket.create_connection(address)
+        stream.sendall(b"hello\n")
+        stream.recv(100)
+        stream.close()
+    os._exit(0)
+children = [os.fork() or talk() for i in range(4)]
+for child in children:
+    os.waitpid(child, 0)
+print(*children)' || return 1
+        python3 -c 'import collections, json, sys
+result = json.loads(sys.argv[1])
+told = collections.Counter(c["pid"] for c in result["connections"])
+assert told == {int(child): 40 for child in result["stdout"].split()}, told' "$(grep '^{' <<<"$TEXT")"
+}
 own_server_is_not_told() { # though it is met by an address that nobody allows; without it the same is told
         as_user "$ABATIS" run --no-audit --json --connect open.example:7 -- python3 -c 'import socket
 for family, address in (socket.AF_INET, "192.0.2.7"), (socket.AF_INET6, "2001:db8::7"):
@@ -403,6 +422,7 @@ test_edges() {
                 edge edge_whose_a_connection_is_is_told in_three_tries whose_it_is_is_told
                 edge edge_a_server_inside_is_not_told_as_refused own_server_is_not_told
                 edge edge_whose_a_connection_is_is_told_anew in_three_tries whose_it_is_is_told_anew
+                edge edge_whose_the_shortest_connections_are_is_told in_three_tries whose_it_is_is_told_of_the_shortest
         fi
         edge edge_a_crowd_of_descriptors_holds_up_nothing crowd_is_passed_by
         edge edge_a_flood_of_refusals_hides_nothing flood_hides_nothing
