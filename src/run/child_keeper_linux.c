@@ -167,9 +167,10 @@ static void serve(struct beginner *beginner)
                 is_to_be_held = !request.job->is_among_many;
                 r = start(beginner, request.job);
                 RAW(SYS_close, given);
+                /* Who holds nothing is not woken for it. */
+                is_holding |= r > 0 && is_to_be_held;
                 if (r > 0 && is_to_be_held)
                         hold_mounts(held, (int)r);
-                is_holding = true;
         }
 }
 
