@@ -39,7 +39,7 @@ make_disk() { # ARCH ABATIS
         (cd "$tree" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) >"$T/disk-$1"
 }
 
-# What the machine prints goes to a file. CPUS is how many processors it has.
+# What the machine prints goes to a file. CPUS is how many processors it has, LIMIT how many seconds.
 boot() { # ARCH KERNEL OUTPUT PARAMETER...
         local arch=$1 kernel=$2 output=$3 options
         shift 3
@@ -48,6 +48,6 @@ boot() { # ARCH KERNEL OUTPUT PARAMETER...
         arm64) options=(-machine virt -cpu "max,pauth-impdef=on" -append "console=ttyAMA0 quiet panic=-1 $*") ;;
         amd64) options=(-machine q35 -cpu max -append "console=ttyS0 quiet panic=-1 $*") ;;
         esac
-        timeout -s KILL "${LIMIT:-900}" "qemu-system-$(cpu_of "$arch")" "${options[@]}" -m 1024 -smp "$CPUS" -nic none \
+        timeout -s KILL "$LIMIT" "qemu-system-$(cpu_of "$arch")" "${options[@]}" -m 1024 -smp "$CPUS" -nic none \
                 -nographic -no-reboot -kernel "$kernel" -initrd "$T/disk-$arch" </dev/null 2>&1 | tr -d '\r' >"$output"
 }

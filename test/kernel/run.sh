@@ -104,8 +104,11 @@ count_machine() { # NAME LOG
         echo "# $1: $((passed - $2)) passed, $((failed - $3)) failed, $((skipped - $4)) skipped"
 }
 
-# Two machines of one processor are done before two of two, and all is for what needs two.
-case ${1:-few} in few) CPUS=1 ;; *) CPUS=2 ;; esac
+# Two machines of one processor are done before two of two, and all is for what needs two. Seconds: of all, one machine takes 5 to 25 minutes.
+case ${1:-few} in
+few) CPUS=1 LIMIT=${LIMIT:-900} ;;
+*) CPUS=2 LIMIT=${LIMIT:-3600} ;;
+esac
 declare -A names=()
 running=0
 wait_for_one() {
