@@ -23,11 +23,6 @@
 /* A socket's path has no more than 108 bytes. */
 enum { LONGEST_PLACE = 72 };
 
-#define NAME               \
-        "abatis-doctor.XX" \
-        "XX"               \
-        "XX" /* for mkdtemp() */
-
 /* Of the workspace and beside it: one for each way that changes something. */
 static const char *const files[] = { "ws/file",       "ws/secret",     "ws/kept",       "ws/doctor.env",
                                      "ws/lock",       "outside/read",  "outside/open",  "outside/cut",
@@ -184,7 +179,7 @@ static bool make_at(struct trial_world *world, const char *parent)
         if (!parent || *parent != '/' || !realpath(parent, real) || strlen(real) > LONGEST_PLACE ||
             !is_plain(real) || is_replaced_inside(real) || !is_ours(real))
                 return false;
-        snprintf(path, sizeof(path), "%s/" NAME, real);
+        snprintf(path, sizeof(path), "%s/" WORLD_NAME, real);
         if (!mkdtemp(path))
                 return false;
         snprintf(world->root, sizeof(world->root), "%.*s", (int)sizeof(world->root) - 1, path);
@@ -207,7 +202,7 @@ static void make_file_at(const char *directory, char out[64])
 {
         int fd;
 
-        snprintf(out, 64, "%s/" NAME, directory);
+        snprintf(out, 64, "%s/" WORLD_NAME, directory);
         fd = mkstemp(out);
         if (fd < 0 || write(fd, "x", 1) != 1)
                 *out = '\0';

@@ -9,6 +9,12 @@
 
 #include "abatis.h"
 
+/* Of the directory, for mkdtemp(). */
+#define WORLD_NAME         \
+        "abatis-doctor.XX" \
+        "XX"               \
+        "XX"
+
 /* What is there to be reached, outside the sandbox and in it: files, servers, a process, a terminal. */
 struct trial_world {
         char root[256];        /* a directory of its own, without links; in it: ws, outside, bin */

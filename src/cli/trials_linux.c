@@ -404,9 +404,13 @@ int trials_run(json_t *report)
         if (caught)
                 kill(runner, SIGKILL);
         waitpid(runner, &status, 0);
-        world_remove(&world);
-        if (write(done, "", 1) == 1)
-                waitpid(janitor, NULL, 0);
+        /* Who was killed may have left somebody who is still about to make a file: then the janitor is the last. */
+        if (!caught) {
+                world_remove(&world);
+                (void)!write(done, "", 1);
+        }
+        close(done);
+        waitpid(janitor, NULL, 0);
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (caught)
                 raise(caught);
