@@ -192,6 +192,55 @@ static int stay(const char *path)
         return read(ready[0], &byte, 1) == 1 ? 0 : -1;
 }
 
+/* A directory for temporary files that can be written: where there are no mounts, the job's own is not /tmp. */
+static int open_temporary(const char *path, int flags, char out[PATH_MAX])
+{
+        const char *name = strrchr(path, '/'), *directory = getenv("TMPDIR");
+        int fd;
+
+        snprintf(out, PATH_MAX, "%s", path);
+        fd = open(out, flags | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno == EEXIST || !directory || !name)
+                return fd;
+        snprintf(out, PATH_MAX, "%s%s", directory, name);
+        return open(out, flags | O_CLOEXEC, 0600);
+}
+
+static void stay_for(const char *path)
+{
+        const struct timespec slice = { .tv_nsec = 20 * 1000 * 1000 };
+
+        close(0);
+        close(1);
+        close(2);
+        setsid();
+        alarm(HANGS_S);
+        while (!access(path, F_OK))
+                nanosleep(&slice, NULL);
+        _exit(0);
+}
+
+/* The second time: whether the first one's file is there, and the process that it has left. */
+static int meet(const char *what)
+{
+        char path[PATH_MAX];
+        pid_t pid = 0;
+        int fd = open_temporary(what, O_RDONLY, path);
+        ssize_t got = fd < 0 ? -1 : read(fd, &pid, sizeof(pid));
+
+        if (got == (ssize_t)sizeof(pid))
+                return kill(pid, 0);
+        fd = open_temporary(what, O_WRONLY | O_CREAT | O_EXCL, path);
+        if (fd < 0)
+                return -1;
+        pid = fork();
+        if (!pid)
+                stay_for(path);
+        got = write(fd, &pid, sizeof(pid));
+        errno = got == (ssize_t)sizeof(pid) ? EAGAIN : EIO;
+        return -1;
+}
+
 static int attach_memory(const char *key)
 {
         int id = shmget(number(key), 0, 0);
@@ -466,6 +515,9 @@ static const struct way {
         { "unix", socket_path, { EACCES, EPERM, ENOENT, EAFNOSUPPORT, ECONNREFUSED } },
         { "abstract", socket_abstract, { EACCES, EPERM, ECONNREFUSED, EAFNOSUPPORT } },
         { "loopback", socket_loopback, { 0 } },
+        { "streams", socket_streams, { ECONNREFUSED, ECONNRESET } },
+        { "published", socket_published, { ECONNRESET } },
+        { "meet", meet, { 0 } },
         { "files", open_many, { EMFILE } },
         { "size", write_large, { EFBIG } },
         { "storage", write_to_storage, { 0 } },

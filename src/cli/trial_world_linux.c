@@ -255,10 +255,20 @@ int world_make(struct trial_world *world, abatis_error *err)
         return 0;
 }
 
+/* Who has met there waits for its end. */
+static void end_meeting(const struct trial_world *world)
+{
+        char path[TRIAL_PATH];
+
+        if (world_expand(world, MEETING, path, sizeof(path)))
+                unlink(path);
+}
+
 int world_renew(const struct trial_world *world, abatis_error *err)
 {
         char path[TRIAL_PATH], moved[TRIAL_PATH + 8];
 
+        end_meeting(world);
         for (size_t i = 0; i < COUNT(results); i++) {
                 place(world, results[i], path);
                 unlink(path);
@@ -328,6 +338,7 @@ void world_leave(struct trial_world *world)
 
 void world_remove(struct trial_world *world)
 {
+        end_meeting(world);
         if (*world->tmp)
                 unlink(world->tmp);
         if (*world->shm)
@@ -381,6 +392,12 @@ static bool find_value(const struct trial_world *world, const char *word, char *
                 snprintf(out, size, "%u", world->port);
         else if (!strcmp(word, "other-port"))
                 snprintf(out, size, "%u", world->other_port);
+        else if (!strcmp(word, "caller"))
+                snprintf(out, size, "%u", world->caller);
+        else if (!strcmp(word, "free-port") && world->free_port)
+                snprintf(out, size, "%u", world->free_port);
+        else if (!strcmp(word, "other-free-port") && world->other_free_port)
+                snprintf(out, size, "%u", world->other_free_port);
         return *out;
 }
 
@@ -390,7 +407,7 @@ bool world_expand(const struct trial_world *world, const char *text, char *out, 
 
         while (*text && length < size - 1) {
                 size_t end = strcspn(text, "}");
-                char word[16];
+                char word[24];
 
                 if (*text != '{') {
                         out[length++] = *text++;

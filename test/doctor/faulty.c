@@ -62,6 +62,13 @@ static void spoil(abatis_policy *policy)
                 strings_add(&policy->environment, "ABATIS_DOCTOR_API_KEY", NULL);
         if (has_fault("mode"))
                 policy->network = NETWORK_ALLOW;
+        if (has_fault("porter"))
+                policy->shares_session = false;
+        if (has_fault("bind"))
+                strings_done(&policy->bind);
+        if (has_fault("connections"))
+                policy->limits[LIMIT_CONNECTIONS] = policy->limits[LIMIT_CONNECTION_RATE] =
+                        policy->limits[LIMIT_TRAFFIC] = 0;
 }
 
 static size_t drop_commands(struct command_step *steps, size_t count, enum command_op op)

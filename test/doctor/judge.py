@@ -15,16 +15,17 @@ import sys
 # Every clause that there is a case for.
 CLAUSES = """
 filesystem.read|filesystem.write|filesystem.execute|filesystem.deny|filesystem.deny of what is absent|filesystem.deny of a pattern
-filesystem.protect|filesystem.tmp private|network.mode deny|network.mode unix-only|network.mode list|network.connect|network.unix
+filesystem.protect|filesystem.tmp private|network.mode deny|network.mode unix-only|network.mode list|network.connect|network.unix|network.bind
 network.abstract none|process.commands|process.check_arguments|process.fork|process.privacy|process.privacy, names too|process.lifetime
 process.ipc|process.devices|process.terminal|process.privileges|process.kernel|process.descriptors|environment
 limits.open_files|limits.file_size|limits.processes|limits.memory|limits.cpu|limits.written|limits.timeout|limits.output
+limits.connections|limits.connections_per_second|limits.traffic|session shared
 """.strip().replace("\n", "|").split("|")
 
 # What is left out here shows in what others hold: a loopback that is missing is no door.
 NEVER_MISSED = {"network.loopback", "bwrap:network.loopback"}
-# Clauses that need more than one machine has, or more than one command.
-WITHOUT_CASE = {"network.verify_sni", "network.bind", "session", "limits.connections", "limits.connections_per_second", "limits.traffic"}
+# Names that lead here are refused, and others need name servers and a network.
+WITHOUT_CASE = {"network.verify_sni"}
 
 # Where the ways do not tell it, but how the command ended.
 BY_THE_END = {"limits.memory", "limits.cpu", "limits.written", "limits.timeout", "limits.output", "process.check_arguments", "process.lifetime"}

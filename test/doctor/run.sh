@@ -57,10 +57,12 @@ left() {
 # ---- it sees that all holds ----
 never=(native:process.fork bwrap:process.fork)
 # With "?": unless there is a cgroup to be had, or, of abstract sockets, Landlock's ABI 6.
-bare=(native:filesystem.read "native:process.privacy, names too" native:limits.processes?)
+bare=(native:filesystem.read "native:process.privacy, names too" native:network.bind native:limits.processes?)
 bubblewrap=("bwrap:filesystem.deny of what is absent" "bwrap:filesystem.deny of a pattern" bwrap:process.commands "bwrap:network.mode list"
-        bwrap:network.connect bwrap:network.unix bwrap:filesystem.execute "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
-without_descriptors=("native:network.mode list" native:network.connect native:network.unix)
+        bwrap:network.connect bwrap:network.unix bwrap:network.bind "bwrap:session shared" bwrap:limits.connections
+        bwrap:limits.connections_per_second bwrap:limits.traffic bwrap:filesystem.execute "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
+without_descriptors=("native:network.mode list" native:network.connect native:network.unix native:limits.connections
+        native:limits.connections_per_second native:limits.traffic)
 
 sees() { # ROLE COLUMN REFUSED...
         local role=$1 column=$2 code before said
@@ -124,6 +126,7 @@ misses user pids,proc,new-root,enter-root,link,show,landlock,sweeping filesystem
 misses user own-session,closing process.terminal process.descriptors bwrap:process.terminal bwrap:process.descriptors
 misses user ipc,private-shm process.ipc bwrap:process.ipc
 misses user network network.connect
+misses user connections,bind,porter network.bind "session shared" limits.connections limits.connections_per_second limits.traffic
 misses user mode,network,broker,hosts,loopback,seccomp "network.mode list" network.unix
 misses user limit limits.open_files limits.file_size limits.processes bwrap:limits.open_files bwrap:limits.file_size bwrap:limits.processes
 misses user count,cgroup,limit limits.memory limits.written limits.cpu
@@ -132,6 +135,7 @@ misses user environment,arguments,output,deadline environment process.check_argu
 misses none landlock,broker filesystem.write filesystem.execute process.commands process.privacy process.devices process.ipc
 misses none own-tmp "filesystem.tmp private"
 misses none streams network.connect
+misses none connections,porter "session shared" limits.connections limits.connections_per_second limits.traffic
 misses none sweeping,closing,own-session,seccomp,broker,streams,landlock process.lifetime process.descriptors process.terminal \
         "filesystem.deny of what is absent" "network.mode list" network.unix
 if [ "$PATTERN" != '*' ] || [ ! -s "$T/good" ]; then
