@@ -1,6 +1,7 @@
 /* job_loop_darwin.c: a job while it runs: one pollable descriptor, a kqueue, and what is done when it is readable. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/event.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 enum {
         GRACE_MS =
                 1000, /* between the deadline, which asks the command to end, and the end of the whole tree */
+        GUARD_MS =
+                5000, /* between the word to the guard that all have to end, and its own end, should it not answer */
         DEADLINE = 1, /* the number of the timer */
 };
 
@@ -56,7 +59,9 @@ static int watch_stream(struct job *job, int index, abatis_error *err)
         /* A closed pipe has left by itself. */
         if (job->watched[index] == STREAM_READS && stream->pipe >= 0)
                 unwatch(job, stream->pipe, EVFILT_READ);
-        if (job->watched[index] == STREAM_BLOCKED)
+        /* The queue knows one wish for each descriptor, and the other stream may have the same one. */
+        if (job->watched[index] == STREAM_BLOCKED &&
+            !(job->watched[!index] == STREAM_BLOCKED && job->streams[!index].copy == stream->copy))
                 unwatch(job, stream->copy, EVFILT_WRITE);
         job->watched[index] = stream->state;
         switch (stream->state) {
@@ -186,23 +191,58 @@ static int tell_guard(const struct job *job, int number)
         return pipe_write(job->control, &number, sizeof(number)) == sizeof(number) ? 0 : -1;
 }
 
+/* Somebody may have stopped the guard: it is not waited for without end. */
 void job_kill_tree(struct job *job)
 {
-        if (job->control >= 0)
-                tell_guard(job, GUARD_END);
+        if (job->control < 0 || job->is_killed)
+                return;
+        job->is_killed = true;
+        tell_guard(job, GUARD_END);
+        set_timer(job, GUARD_MS);
 }
 
-/* Somebody has killed the guard: then this is ours to do. */
+/* Its number may be another's if the host program has reaped it already: who is still our child is not. */
+static void kill_guard(struct job *job)
+{
+        pid_t pid = waitpid(job->guard, NULL, WNOHANG);
+
+        if (!pid && !kill(job->guard, SIGKILL))
+                while (waitpid(job->guard, NULL, 0) < 0 && errno == EINTR)
+                        ;
+        job->guard = 0;
+}
+
+/* Before it has its profile it is known by its number alone; that is its own as long as it is in its session, or still in the guard's. */
+static void kill_command(const struct job *job, pid_t guard)
+{
+        const pid_t session = job->command && !job->has_status ? getsid(job->command) : -1;
+
+        if (session > 0 && session == job->command)
+                kill(-job->command, SIGKILL);
+        if (session > 0 && (session == job->command || session == guard))
+                kill(job->command, SIGKILL);
+}
+
+/* Somebody has killed the guard, or it does not answer: then this is ours to do. */
 static void end_without_guard(struct job *job)
 {
+        const pid_t guard = job->guard;
+
+        kill_guard(job);
+        kill_command(job, guard);
         if (job->launch.job && !sweep_end(job->launch.job))
                 job->failure = (struct guard_report){ .word = GUARD_FAILED, .step = LAUNCH_SWEEP };
+        else if (job->launch.tmp)
+                job_remove_tmp(job);
         note_end(job);
 }
 
 static void take_report(struct job *job, const struct guard_report *report)
 {
         switch ((enum guard_word)report->word) {
+        case GUARD_STARTED:
+                job->command = report->command;
+                break;
         case GUARD_FAILED:
                 job->failure = *report;
                 break;
@@ -214,6 +254,13 @@ static void take_report(struct job *job, const struct guard_report *report)
                 note_end(job);
                 break;
         }
+}
+
+static void leave_guard(struct job *job)
+{
+        unwatch(job, job->control, EVFILT_READ);
+        close(job->control);
+        job->control = -1;
 }
 
 /* One word of the guard's, or its end. */
@@ -228,17 +275,28 @@ static void hear_guard(struct job *job)
                 take_report(job, &report);
         else
                 end_without_guard(job);
-        if (!job->is_over)
-                return;
-        unwatch(job, job->control, EVFILT_READ);
-        close(job->control);
-        job->control = -1;
+        if (job->is_over)
+                leave_guard(job);
+}
+
+/* It has been told to end all, and is not heard of. */
+static void give_guard_up(struct job *job)
+{
+        end_without_guard(job);
+        leave_guard(job);
 }
 
 void job_await_end(struct job *job)
 {
-        while (job->control >= 0)
-                hear_guard(job);
+        while (job->control >= 0) {
+                struct pollfd word = { job->control, POLLIN, 0 };
+                int r = poll(&word, 1, GUARD_MS);
+
+                if (r > 0)
+                        hear_guard(job);
+                else if (!r)
+                        give_guard_up(job);
+        }
 }
 
 static bool was_killed(const struct job *job)
@@ -293,6 +351,10 @@ static void meet_deadline(struct job *job)
 {
         if (job->is_over)
                 return;
+        if (job->is_killed) {
+                give_guard_up(job);
+                return;
+        }
         if (job->is_ending) {
                 job_kill_tree(job);
                 return;
