@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "run/job_darwin.h"
+#include "run/outputs.h"
 #include "run/sweep_darwin.h"
 
 enum {
@@ -304,39 +305,20 @@ static bool was_killed(const struct job *job)
         return job->has_timed_out || job->is_cancelled || !job->has_status || WIFSIGNALED(job->status);
 }
 
-/* Every process that could write is gone, so what is in the pipes now is all there will be. A reader that is slow gets it, but nobody
- * waits for the reader of a command that was killed. */
-static bool settle_stream(struct job *job, int index)
+static struct outputs outputs_of(struct job *job)
 {
-        struct stream *stream = &job->streams[index];
-
-        stream_advance(stream, true);
-        if (stream->state == STREAM_READS || was_killed(job))
-                stream_drop(stream);
-        return stream->state == STREAM_CLOSED;
+        return (struct outputs){ .streams = job->streams,
+                                 .is_over = job->is_over,
+                                 .was_killed = was_killed(job),
+                                 .job = job,
+                                 .watch = watch_stream };
 }
 
 void job_settle_output(struct job *job)
 {
-        settle_stream(job, 0);
-        settle_stream(job, 1);
-}
+        const struct outputs outputs = outputs_of(job);
 
-static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
-{
-        *are_done = true;
-        for (int i = 0; i < 2; i++) {
-                int r;
-
-                if (job->is_over)
-                        *are_done &= settle_stream(job, i);
-                else if (job->streams[i].state != STREAM_CLOSED)
-                        stream_advance(&job->streams[i], false);
-                r = watch_stream(job, i, err);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        outputs_settle(&outputs);
 }
 
 /* First the command is asked, so that it can clean up after itself; who does not listen is killed. */
@@ -382,6 +364,7 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
 {
         const struct timespec at_once = { 0 };
         struct kevent events[4];
+        struct outputs outputs;
         bool are_streams_done;
         int count, r = 0;
 
@@ -390,8 +373,9 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
                 return error_os(err, errno, "cannot watch the command");
         for (int i = 0; i < count && !r; i++)
                 r = handle(job, &events[i], err);
+        outputs = outputs_of(job);
         if (!r)
-                r = advance_streams(job, &are_streams_done, err);
+                r = outputs_advance(&outputs, &are_streams_done, err);
         if (!r)
                 *is_done = job->is_over && are_streams_done;
         return r;
