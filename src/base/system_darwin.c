@@ -2,6 +2,7 @@
 #include "base/system.h"
 
 #include <crt_externs.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -65,7 +66,24 @@ static int ask_for_name(const char *path, char *out, size_t size)
         return -1;
 }
 
-/* Whether the other name, in the same directory, is but another spelling. */
+/* Whether its directory lists the file under this very name; `unknown` when the directory cannot be listed. */
+static bool has_entry(const char *path, const char *last, const char *name, bool unknown)
+{
+        OWN_FREE char *directory = last > path ? strndup(path, (size_t)(last - path)) : strdup(".");
+        DIR *list = directory ? opendir(directory) : NULL;
+        struct dirent *entry;
+        bool is_found = false;
+
+        if (!list)
+                return unknown;
+        while (!is_found && (entry = readdir(list)))
+                is_found = !strcmp(entry->d_name, name);
+        closedir(list);
+        return is_found;
+}
+
+/* Whether the other name, in the same directory, is but another spelling. A file with several names may have both of them: then none is a
+ * spelling of the other. */
 static bool is_same(const char *path, const char *name, const char *other)
 {
         OWN_FREE char *spelled = NULL;
@@ -77,7 +95,8 @@ static bool is_same(const char *path, const char *name, const char *other)
         }
         return !lstat(path, &first) && !lstat(spelled, &second) && first.st_dev == second.st_dev &&
                first.st_ino == second.st_ino &&
-               (S_ISDIR(first.st_mode) || first.st_nlink == 1 || !strcasecmp(name, other));
+               (S_ISDIR(first.st_mode) || first.st_nlink == 1 ||
+                (has_entry(path, name, other, false) && !has_entry(path, name, name, true)));
 }
 
 int system_find_spelling(const char *path, char **out)

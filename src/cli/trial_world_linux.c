@@ -23,11 +23,6 @@
 /* A socket's path has no more than 108 bytes. */
 enum { LONGEST_PLACE = 72 };
 
-#define NAME               \
-        "abatis-doctor.XX" \
-        "XX"               \
-        "XX" /* for mkdtemp() */
-
 /* Of the workspace and beside it: one for each way that changes something. */
 static const char *const files[] = { "ws/file",       "ws/secret",     "ws/kept",       "ws/doctor.env",
                                      "ws/lock",       "outside/read",  "outside/open",  "outside/cut",
@@ -184,7 +179,7 @@ static bool make_at(struct trial_world *world, const char *parent)
         if (!parent || *parent != '/' || !realpath(parent, real) || strlen(real) > LONGEST_PLACE ||
             !is_plain(real) || is_replaced_inside(real) || !is_ours(real))
                 return false;
-        snprintf(path, sizeof(path), "%s/" NAME, real);
+        snprintf(path, sizeof(path), "%s/" WORLD_NAME, real);
         if (!mkdtemp(path))
                 return false;
         snprintf(world->root, sizeof(world->root), "%.*s", (int)sizeof(world->root) - 1, path);
@@ -207,7 +202,7 @@ static void make_file_at(const char *directory, char out[64])
 {
         int fd;
 
-        snprintf(out, 64, "%s/" NAME, directory);
+        snprintf(out, 64, "%s/" WORLD_NAME, directory);
         fd = mkstemp(out);
         if (fd < 0 || write(fd, "x", 1) != 1)
                 *out = '\0';
@@ -260,10 +255,20 @@ int world_make(struct trial_world *world, abatis_error *err)
         return 0;
 }
 
+/* Who has met there waits for its end. */
+static void end_meeting(const struct trial_world *world)
+{
+        char path[TRIAL_PATH];
+
+        if (world_expand(world, MEETING, path, sizeof(path)))
+                unlink(path);
+}
+
 int world_renew(const struct trial_world *world, abatis_error *err)
 {
         char path[TRIAL_PATH], moved[TRIAL_PATH + 8];
 
+        end_meeting(world);
         for (size_t i = 0; i < COUNT(results); i++) {
                 place(world, results[i], path);
                 unlink(path);
@@ -333,6 +338,7 @@ void world_leave(struct trial_world *world)
 
 void world_remove(struct trial_world *world)
 {
+        end_meeting(world);
         if (*world->tmp)
                 unlink(world->tmp);
         if (*world->shm)
@@ -386,6 +392,12 @@ static bool find_value(const struct trial_world *world, const char *word, char *
                 snprintf(out, size, "%u", world->port);
         else if (!strcmp(word, "other-port"))
                 snprintf(out, size, "%u", world->other_port);
+        else if (!strcmp(word, "caller"))
+                snprintf(out, size, "%u", world->caller);
+        else if (!strcmp(word, "free-port") && world->free_port)
+                snprintf(out, size, "%u", world->free_port);
+        else if (!strcmp(word, "other-free-port") && world->other_free_port)
+                snprintf(out, size, "%u", world->other_free_port);
         return *out;
 }
 
@@ -395,7 +407,7 @@ bool world_expand(const struct trial_world *world, const char *text, char *out, 
 
         while (*text && length < size - 1) {
                 size_t end = strcspn(text, "}");
-                char word[16];
+                char word[24];
 
                 if (*text != '{') {
                         out[length++] = *text++;

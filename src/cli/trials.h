@@ -9,6 +9,12 @@
 
 #include "abatis.h"
 
+/* Of the directory, for mkdtemp(). */
+#define WORLD_NAME         \
+        "abatis-doctor.XX" \
+        "XX"               \
+        "XX"
+
 /* What is there to be reached, outside the sandbox and in it: files, servers, a process, a terminal. */
 struct trial_world {
         char root[256];        /* a directory of its own, without links; in it: ws, outside, bin */
@@ -17,7 +23,9 @@ struct trial_world {
         int memory, key;       /* shared memory of System V, and by what it is found; or -1 */
         pid_t server;          /* who is connected to, signalled and traced; its parent has the next ones */
         int leash, terminal;   /* it lives while this is open; a terminal of the caller's session, or -1 */
-        unsigned port, other_port; /* where it listens, by TCP and UDP, */
+        unsigned port, other_port;           /* where it listens, by TCP and UDP, */
+        unsigned caller;                     /* where who asks it to call is called back, by TCP, */
+        unsigned free_port, other_free_port; /* at ports where nobody listens, */
         char name[40]; /* and by an abstract unix socket; its others are outside/listed and outside/other */
 };
 
@@ -34,6 +42,9 @@ void world_remove(struct trial_world *world);
 bool world_is_held(const struct trial_world *world, bool ends_it);
 /* Puts what is there for the words in braces: "{root}/ws/secret". False: there is no such thing on this machine. */
 bool world_expand(const struct trial_world *world, const char *text, char *out, size_t size);
+
+/* What two commands meet by. */
+#define MEETING "{tmp}.met"
 
 enum { TRIAL_WAYS = 10, TRIAL_PROMISES = 20, TRIAL_SETTINGS = 5, TRIAL_PATH = 512 };
 
@@ -64,6 +75,7 @@ struct trial_case {
         const char *preset;
         const char *settings[TRIAL_SETTINGS][2];
         enum trial_sign sign;
+        bool is_twice; /* by two commands, of which the second one's answers count */
         struct trial_way allowed[TRIAL_WAYS];
         struct trial_promise promises[TRIAL_PROMISES];
 };

@@ -123,11 +123,14 @@ static void set_limits(const struct launch *launch, int reports)
         }
 }
 
-static _Noreturn void become_command(const struct launch *launch, int reports, pid_t guard)
+static _Noreturn void become_command(const struct launch *launch, int control, int reports, pid_t guard)
 {
+        const struct guard_report started = { .word = GUARD_STARTED, .command = getpid() };
         struct guard_report refusal = { .word = GUARD_FAILED, .step = LAUNCH_PROFILE };
         sigset_t none;
 
+        /* If the guard is killed, the host program ends us: by our number, as long as we have no profile. */
+        report(control, &started);
         if (setsid() < 0)
                 fail(reports, LAUNCH_SESSION);
         take_streams(launch, &reports);
@@ -201,8 +204,8 @@ static void hear_host(struct guard *guard)
                 return;
         if (got != sizeof(number) || number == GUARD_END)
                 guard->is_told_to_end = true;
-        else if (guard->command)
-                kill(-guard->command, number);
+        else if (guard->command && kill(-guard->command, number) < 0)
+                kill(guard->command, number); /* it has no group of its own yet, and holds signals back */
 }
 
 /* A child that has ended interrupts the wait: its signal is let through at no other time. */
@@ -258,19 +261,23 @@ static bool end_all(struct guard *guard)
 }
 
 /* Nobody is left who could put something in its way. Directories only: a file may have another name, outside. */
-static _Noreturn void remove_tmp(const char *path)
+void guard_remove_tmp(const char *path)
 {
         static const char script[] =
                 "find -P \"$1\" -type d -exec sh -c 'chflags nouchg \"$1\"; chmod u+rwx \"$1\"' sh {} ';'; rm -rf \"$1\"";
         const char *const argv[] = { "sh", "-c", script, "sh", path, NULL };
         const char *const envp[] = { "PATH=/usr/bin:/bin", NULL };
+        const struct sigaction plain = { .sa_handler = SIG_DFL };
         int null = open("/dev/null", O_RDWR);
         sigset_t none;
 
+        setsid(); /* where it is not the guard who does it */
+        sigaction(SIGCHLD, &plain, NULL); /* who ignores it does not hear of its children's ends */
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         for (int i = 0; i < 3 && null >= 0; i++)
                 dup2(null, i);
+        close_others(FIRST_FREE, NULL, 0);
         execve("/bin/sh", (char *const *)argv, (char *const *)envp);
         _exit(1);
 }
@@ -288,7 +295,7 @@ static void start(struct guard *guard)
         fcntl(ends[1], F_SETFD, FD_CLOEXEC);
         guard->command = fork();
         if (!guard->command)
-                become_command(guard->launch, ends[1], own);
+                become_command(guard->launch, guard->control, ends[1], own);
         if (guard->command < 0) {
                 tell_failure(guard, LAUNCH_START, errno);
                 guard->is_told_to_end = true;
@@ -323,6 +330,6 @@ void guard_run(const struct launch *launch, int control)
         while (!guard.is_told_to_end && guard.command)
                 watch(&guard);
         if (end_all(&guard) && launch->tmp)
-                remove_tmp(launch->tmp);
+                guard_remove_tmp(launch->tmp);
         _exit(0);
 }

@@ -42,12 +42,13 @@ struct launch {
 };
 
 /* What the guard tells. */
-enum guard_word { GUARD_FAILED = 1, GUARD_ENDED, GUARD_OVER };
+enum guard_word { GUARD_STARTED = 1, GUARD_FAILED, GUARD_ENDED, GUARD_OVER };
 
 struct guard_report {
         int word;
         int step, error; /* of the failure: an enum launch_step, an errno */
         int status;      /* of the end, as waitpid() tells it */
+        pid_t command;   /* of the start, and told by the command itself: before anything else is done */
         char why[200];   /* of a profile that was not taken */
 };
 
@@ -57,5 +58,7 @@ enum { GUARD_END = 0 };
 /* In a process that was forked for it, with every signal blocked. `control` is its end of a socket; when the other end is closed, or
  * its host program is gone, the job ends. */
 _Noreturn void guard_run(const struct launch *launch, int control);
+/* Likewise, where the guard is gone: removes the job's directory. */
+_Noreturn void guard_remove_tmp(const char *path);
 
 #endif

@@ -1,6 +1,8 @@
 /* host_darwin.c: finds out what this Mac can enforce. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +13,14 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/system.h"
 #include "run/kernel_darwin.h"
 #include "run/run.h"
 #include "run/sweep_darwin.h"
 
 #define TRIED "/etc/passwd"
-#define TRIAL "abatis.trial"
+
+enum { PATIENCE_MS = 10 * 1000 };
 
 static void probe_quickly(abatis_host *host)
 {
@@ -90,6 +94,33 @@ static _Noreturn void try_profile(int out)
         _exit(write(out, why, sizeof(why)) != sizeof(why));
 }
 
+/* The ends are nobody else's: another thread may start a program meanwhile. */
+static int open_ends(int ends[2])
+{
+        if (pipe(ends) < 0)
+                return -1;
+        fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+        return 0;
+}
+
+/* As read(), of one who may never answer. */
+static ssize_t hear(int fd, void *out, size_t size)
+{
+        struct pollfd polled = { fd, POLLIN, 0 };
+
+        return poll(&polled, 1, PATIENCE_MS) == 1 ? read(fd, out, size) : -1;
+}
+
+static void end_trial(pid_t pid)
+{
+        if (pid <= 0)
+                return;
+        kill(pid, SIGKILL);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+}
+
 static void probe_profile(abatis_host *host)
 {
         char why[200] = "the trial did not end";
@@ -97,16 +128,15 @@ static void probe_profile(abatis_host *host)
         int ends[2];
         pid_t pid;
 
-        if (!pipe(ends)) {
+        if (!open_ends(ends)) {
                 pid = fork();
                 if (!pid)
                         try_profile(ends[1]);
                 close(ends[1]);
-                if (pid > 0 && read(ends[0], why, sizeof(why)) == sizeof(why))
+                if (pid > 0 && hear(ends[0], why, sizeof(why)) == sizeof(why))
                         why[sizeof(why) - 1] = '\0';
                 close(ends[0]);
-                if (pid > 0)
-                        waitpid(pid, NULL, 0);
+                end_trial(pid);
         }
         finding = add_finding(host, "profile", !*why, true);
         snprintf(finding->detail, sizeof(finding->detail), "%s",
@@ -114,11 +144,11 @@ static void probe_profile(abatis_host *host)
 }
 
 /* A process that nobody waits for any more, under a profile that has a name of its own. */
-static _Noreturn void leave_orphan(int out)
+static _Noreturn void leave_orphan(const char *name, int out)
 {
         static const char profile[] = "(version 1)(allow default)(deny mach-lookup)"
                                       "(allow mach-lookup (global-name (param \"" PROFILE_JOB "\")))";
-        const char *const parameters[] = { PROFILE_JOB, TRIAL, NULL };
+        const char *const parameters[] = { PROFILE_JOB, name, NULL };
         char why[200];
 
         if (kernel_apply_profile(profile, parameters, why, sizeof(why)) < 0 || fork())
@@ -134,22 +164,24 @@ static void probe_sweep(abatis_host *host)
 {
         struct host_finding *finding;
         bool is_there = false;
-        char byte;
+        uint64_t number;
+        char byte, name[48];
         int ends[2];
         pid_t pid;
 
-        if (!pipe(ends)) {
+        /* Another's trial must not be ended with this one's. */
+        if (!system_random(&number, sizeof(number)) && !open_ends(ends)) {
+                snprintf(name, sizeof(name), "abatis.trial.%016" PRIx64, number);
                 pid = fork();
                 if (!pid)
-                        leave_orphan(ends[1]);
+                        leave_orphan(name, ends[1]);
                 close(ends[1]);
-                if (pid > 0)
-                        waitpid(pid, NULL, 0);
-                is_there = read(ends[0], &byte, 1) == 1 &&
-                           kernel_ask_process(getpid(), TRIAL) == KIN_STRANGER &&
-                           kernel_ask_process(getppid(), TRIAL) == KIN_STRANGER && sweep_end(TRIAL) &&
-                           read(ends[0], &byte, 1) == 0; /* it had the other end */
+                is_there = pid > 0 && hear(ends[0], &byte, 1) == 1 &&
+                           kernel_ask_process(getpid(), name) == KIN_STRANGER &&
+                           kernel_ask_process(getppid(), name) == KIN_STRANGER && sweep_end(name) &&
+                           hear(ends[0], &byte, 1) == 0; /* it had the other end */
                 close(ends[0]);
+                end_trial(pid);
         }
         finding = add_finding(host, "processes by profile", is_there, true);
         snprintf(finding->detail, sizeof(finding->detail), "%s",
@@ -169,8 +201,16 @@ int host_probe_fully(abatis_host *host, abatis_error *err)
         snprintf(finding->detail, sizeof(finding->detail), "%s", host->seatbelt_reason);
         if (*host->seatbelt_reason)
                 return 0;
-        probe_profile(host);
-        probe_sweep(host);
+        if (kernel_can_apply_in_child()) {
+                probe_profile(host);
+                probe_sweep(host);
+        } else {
+                finding = add_finding(host, "profile", false, false);
+                snprintf(
+                        finding->detail, sizeof(finding->detail),
+                        "not tried: this program has threads, and a copy of it must not compile one; fix: ask "
+                        "'abatis doctor'");
+        }
         finding = add_finding(host, "sandbox-exec", !access("/usr/bin/sandbox-exec", X_OK), false);
         snprintf(finding->detail, sizeof(finding->detail),
                  "applies profiles for programs with threads, which cannot do it themselves");

@@ -264,9 +264,21 @@ static int prepare_command(struct job *job, abatis_error *err)
 /* ---- launch and end ------------------------------------------------------------------------------------- */
 
 /* Signals are held back: a handler of the host program must not run in a copy of it. */
-static int fork_guard(struct job *job, abatis_error *err)
+static pid_t fork_with_signals_held(void)
 {
         sigset_t all, before;
+        pid_t pid;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        pid = fork();
+        if (pid)
+                pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return pid;
+}
+
+static int fork_guard(struct job *job, abatis_error *err)
+{
         int ends[2];
 
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || fds_above_stdio(ends) < 0)
@@ -275,12 +287,9 @@ static int fork_guard(struct job *job, abatis_error *err)
         fcntl(ends[1], F_SETFD, FD_CLOEXEC);
         job->launch.host = getpid();
         job->control = ends[0];
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        job->guard = fork();
+        job->guard = fork_with_signals_held();
         if (!job->guard)
                 guard_run(&job->launch, ends[1]);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
         close(ends[1]);
         if (job->guard > 0)
                 return 0;
@@ -288,6 +297,15 @@ static int fork_guard(struct job *job, abatis_error *err)
         close(job->control);
         job->control = -1;
         return error_os(err, errno, "cannot start the sandbox");
+}
+
+void job_remove_tmp(struct job *job)
+{
+        const pid_t pid = fork_with_signals_held();
+
+        if (!pid)
+                guard_remove_tmp(job->launch.tmp);
+        job->guard = pid > 0 ? pid : 0;
 }
 
 int job_launch(struct job *job, const struct job_context *context, abatis_error *err)

@@ -32,9 +32,10 @@ struct job {
         char tmp_variable[80];
         char tty[64]; /* the command's terminal, or "/dev/null" */
         struct stdio stdio;
-        int queue;   /* owned: the kqueue */
-        int control; /* owned: to the guard, or -1 */
-        pid_t guard; /* 0 when there is none to reap */
+        int queue;     /* owned: the kqueue */
+        int control;   /* owned: to the guard, or -1 */
+        pid_t guard;   /* 0 when there is none to reap; or who removes the directory in its place */
+        pid_t command; /* 0 until it has told, and when it has ended */
         struct terminal terminal;
         bool is_typing_watched, is_room_watched, is_always_readable;
         struct feed feed;
@@ -45,6 +46,7 @@ struct job {
         int status;
         bool is_over;   /* nobody is left but the guard, if that */
         bool is_ending; /* the command was asked to end; when the timer is up, all are killed */
+        bool is_killed; /* the guard was told that; when the timer is up, it is killed, too */
         struct timespec start;
         double duration_ms;
 };
@@ -61,6 +63,9 @@ void job_kill_tree(struct job *job);
 /* Waits until it is over. */
 void job_await_end(struct job *job);
 void job_settle_output(struct job *job);
+
+/* job_darwin.c: of the job's own directory, where no guard is left to do it; by a process that is waited for in the end. */
+void job_remove_tmp(struct job *job);
 
 /* job_outcome_darwin.c: */
 int job_settle(struct job *job, struct job_outcome *out, abatis_error *err);

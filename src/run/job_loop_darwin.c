@@ -1,6 +1,7 @@
 /* job_loop_darwin.c: a job while it runs: one pollable descriptor, a kqueue, and what is done when it is readable. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/event.h>
 #include <sys/stat.h>
@@ -10,11 +11,14 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "run/job_darwin.h"
+#include "run/outputs.h"
 #include "run/sweep_darwin.h"
 
 enum {
         GRACE_MS =
                 1000, /* between the deadline, which asks the command to end, and the end of the whole tree */
+        GUARD_MS =
+                5000, /* between the word to the guard that all have to end, and its own end, should it not answer */
         DEADLINE = 1, /* the number of the timer */
 };
 
@@ -56,7 +60,9 @@ static int watch_stream(struct job *job, int index, abatis_error *err)
         /* A closed pipe has left by itself. */
         if (job->watched[index] == STREAM_READS && stream->pipe >= 0)
                 unwatch(job, stream->pipe, EVFILT_READ);
-        if (job->watched[index] == STREAM_BLOCKED)
+        /* The queue knows one wish for each descriptor, and the other stream may have the same one. */
+        if (job->watched[index] == STREAM_BLOCKED &&
+            !(job->watched[!index] == STREAM_BLOCKED && job->streams[!index].copy == stream->copy))
                 unwatch(job, stream->copy, EVFILT_WRITE);
         job->watched[index] = stream->state;
         switch (stream->state) {
@@ -186,23 +192,58 @@ static int tell_guard(const struct job *job, int number)
         return pipe_write(job->control, &number, sizeof(number)) == sizeof(number) ? 0 : -1;
 }
 
+/* Somebody may have stopped the guard: it is not waited for without end. */
 void job_kill_tree(struct job *job)
 {
-        if (job->control >= 0)
-                tell_guard(job, GUARD_END);
+        if (job->control < 0 || job->is_killed)
+                return;
+        job->is_killed = true;
+        tell_guard(job, GUARD_END);
+        set_timer(job, GUARD_MS);
 }
 
-/* Somebody has killed the guard: then this is ours to do. */
+/* Its number may be another's if the host program has reaped it already: who is still our child is not. */
+static void kill_guard(struct job *job)
+{
+        pid_t pid = waitpid(job->guard, NULL, WNOHANG);
+
+        if (!pid && !kill(job->guard, SIGKILL))
+                while (waitpid(job->guard, NULL, 0) < 0 && errno == EINTR)
+                        ;
+        job->guard = 0;
+}
+
+/* Before it has its profile it is known by its number alone; that is its own as long as it is in its session, or still in the guard's. */
+static void kill_command(const struct job *job, pid_t guard)
+{
+        const pid_t session = job->command && !job->has_status ? getsid(job->command) : -1;
+
+        if (session > 0 && session == job->command)
+                kill(-job->command, SIGKILL);
+        if (session > 0 && (session == job->command || session == guard))
+                kill(job->command, SIGKILL);
+}
+
+/* Somebody has killed the guard, or it does not answer: then this is ours to do. */
 static void end_without_guard(struct job *job)
 {
+        const pid_t guard = job->guard;
+
+        kill_guard(job);
+        kill_command(job, guard);
         if (job->launch.job && !sweep_end(job->launch.job))
                 job->failure = (struct guard_report){ .word = GUARD_FAILED, .step = LAUNCH_SWEEP };
+        else if (job->launch.tmp)
+                job_remove_tmp(job);
         note_end(job);
 }
 
 static void take_report(struct job *job, const struct guard_report *report)
 {
         switch ((enum guard_word)report->word) {
+        case GUARD_STARTED:
+                job->command = report->command;
+                break;
         case GUARD_FAILED:
                 job->failure = *report;
                 break;
@@ -214,6 +255,13 @@ static void take_report(struct job *job, const struct guard_report *report)
                 note_end(job);
                 break;
         }
+}
+
+static void leave_guard(struct job *job)
+{
+        unwatch(job, job->control, EVFILT_READ);
+        close(job->control);
+        job->control = -1;
 }
 
 /* One word of the guard's, or its end. */
@@ -228,17 +276,28 @@ static void hear_guard(struct job *job)
                 take_report(job, &report);
         else
                 end_without_guard(job);
-        if (!job->is_over)
-                return;
-        unwatch(job, job->control, EVFILT_READ);
-        close(job->control);
-        job->control = -1;
+        if (job->is_over)
+                leave_guard(job);
+}
+
+/* It has been told to end all, and is not heard of. */
+static void give_guard_up(struct job *job)
+{
+        end_without_guard(job);
+        leave_guard(job);
 }
 
 void job_await_end(struct job *job)
 {
-        while (job->control >= 0)
-                hear_guard(job);
+        while (job->control >= 0) {
+                struct pollfd word = { job->control, POLLIN, 0 };
+                int r = poll(&word, 1, GUARD_MS);
+
+                if (r > 0)
+                        hear_guard(job);
+                else if (!r)
+                        give_guard_up(job);
+        }
 }
 
 static bool was_killed(const struct job *job)
@@ -246,39 +305,20 @@ static bool was_killed(const struct job *job)
         return job->has_timed_out || job->is_cancelled || !job->has_status || WIFSIGNALED(job->status);
 }
 
-/* Every process that could write is gone, so what is in the pipes now is all there will be. A reader that is slow gets it, but nobody
- * waits for the reader of a command that was killed. */
-static bool settle_stream(struct job *job, int index)
+static struct outputs outputs_of(struct job *job)
 {
-        struct stream *stream = &job->streams[index];
-
-        stream_advance(stream, true);
-        if (stream->state == STREAM_READS || was_killed(job))
-                stream_drop(stream);
-        return stream->state == STREAM_CLOSED;
+        return (struct outputs){ .streams = job->streams,
+                                 .is_over = job->is_over,
+                                 .was_killed = was_killed(job),
+                                 .job = job,
+                                 .watch = watch_stream };
 }
 
 void job_settle_output(struct job *job)
 {
-        settle_stream(job, 0);
-        settle_stream(job, 1);
-}
+        const struct outputs outputs = outputs_of(job);
 
-static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
-{
-        *are_done = true;
-        for (int i = 0; i < 2; i++) {
-                int r;
-
-                if (job->is_over)
-                        *are_done &= settle_stream(job, i);
-                else if (job->streams[i].state != STREAM_CLOSED)
-                        stream_advance(&job->streams[i], false);
-                r = watch_stream(job, i, err);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        outputs_settle(&outputs);
 }
 
 /* First the command is asked, so that it can clean up after itself; who does not listen is killed. */
@@ -293,6 +333,10 @@ static void meet_deadline(struct job *job)
 {
         if (job->is_over)
                 return;
+        if (job->is_killed) {
+                give_guard_up(job);
+                return;
+        }
         if (job->is_ending) {
                 job_kill_tree(job);
                 return;
@@ -320,6 +364,7 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
 {
         const struct timespec at_once = { 0 };
         struct kevent events[4];
+        struct outputs outputs;
         bool are_streams_done;
         int count, r = 0;
 
@@ -328,8 +373,9 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
                 return error_os(err, errno, "cannot watch the command");
         for (int i = 0; i < count && !r; i++)
                 r = handle(job, &events[i], err);
+        outputs = outputs_of(job);
         if (!r)
-                r = advance_streams(job, &are_streams_done, err);
+                r = outputs_advance(&outputs, &are_streams_done, err);
         if (!r)
                 *is_done = job->is_over && are_streams_done;
         return r;

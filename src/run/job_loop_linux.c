@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "plan/connection.h"
 #include "run/job_linux.h"
+#include "run/outputs.h"
 #include "run/session_linux.h"
 #include "run/syscall_linux.h"
 
@@ -327,48 +328,36 @@ static bool was_killed(const struct job *job)
                WIFSIGNALED(job->child.status);
 }
 
-/* Every process that could write is gone, so what is in the pipes now is all there will be (in a shared session: all that is wanted).
- * A reader that is slow gets it, but nobody waits for the reader of a command that was killed. */
-static bool settle_stream(struct job *job, int index)
+/* In a shared session others may still write, and that is not this command's. */
+static void drain(struct job *job, struct stream *stream)
 {
-        struct stream *stream = &job->streams[index];
-
         if (job->session)
                 stream_end_here(stream);
         stream_advance(stream, true);
-        if (stream->left) {
-                /* It does not leave by itself: the usher has it. */
-                epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->left, NULL);
-                session_drain(job, stream->left);
-                close(stream->left);
-                stream->left = 0;
-        }
-        if (stream->state == STREAM_READS || was_killed(job))
-                stream_drop(stream);
-        return stream->state == STREAM_CLOSED;
+        if (!stream->left)
+                return;
+        /* It does not leave by itself: the usher has it. */
+        epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->left, NULL);
+        session_drain(job, stream->left);
+        close(stream->left);
+        stream->left = 0;
+}
+
+static struct outputs outputs_of(struct job *job)
+{
+        return (struct outputs){ .streams = job->streams,
+                                 .is_over = job->is_over,
+                                 .was_killed = was_killed(job),
+                                 .job = job,
+                                 .watch = watch_stream,
+                                 .drain = drain };
 }
 
 void job_settle_output(struct job *job)
 {
-        settle_stream(job, 0);
-        settle_stream(job, 1);
-}
+        const struct outputs outputs = outputs_of(job);
 
-static int advance_streams(struct job *job, bool *are_done, abatis_error *err)
-{
-        *are_done = true;
-        for (int i = 0; i < 2; i++) {
-                int r;
-
-                if (job->is_over)
-                        *are_done &= settle_stream(job, i);
-                else if (job->streams[i].state != STREAM_CLOSED)
-                        stream_advance(&job->streams[i], false);
-                r = watch_stream(job, i, err);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        outputs_settle(&outputs);
 }
 
 /* First the command is asked, so that it can clean up after itself; who does not listen is killed. */
@@ -466,6 +455,7 @@ static int handle_event(struct job *job, enum source source, abatis_error *err)
 int job_advance(struct job *job, bool *is_done, abatis_error *err)
 {
         struct epoll_event events[4];
+        struct outputs outputs;
         bool are_streams_done;
         int count, r = 0;
 
@@ -474,8 +464,9 @@ int job_advance(struct job *job, bool *is_done, abatis_error *err)
                 return error_os(err, errno, "cannot watch the command");
         for (int i = 0; i < count && !r; i++)
                 r = handle_event(job, (enum source)events[i].data.u32, err);
+        outputs = outputs_of(job);
         if (!r)
-                r = advance_streams(job, &are_streams_done, err);
+                r = outputs_advance(&outputs, &are_streams_done, err);
         if (!r)
                 *is_done = job->is_over && are_streams_done;
         return r;

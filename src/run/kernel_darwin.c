@@ -1,6 +1,7 @@
 /* kernel_darwin.c: see kernel_darwin.h. */
 #include "run/kernel_darwin.h"
 
+#include <errno.h>
 #include <libproc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,14 +37,15 @@ bool kernel_can_apply_in_child(void)
         return !pthread_is_threaded_np();
 }
 
-static bool is_confined(pid_t process)
+/* 1, 0, or -1 when it is not told. */
+static int is_confined(pid_t process)
 {
-        return sandbox_check(process, NULL, FILTER_NONE | SANDBOX_CHECK_NO_REPORT) == 1;
+        return sandbox_check(process, NULL, FILTER_NONE | SANDBOX_CHECK_NO_REPORT);
 }
 
 bool kernel_is_confined(void)
 {
-        return is_confined(getpid());
+        return is_confined(getpid()) == 1;
 }
 
 int kernel_list_processes(pid_t *out, int count)
@@ -53,28 +55,37 @@ int kernel_list_processes(pid_t *out, int count)
         return bytes <= 0 ? -1 : bytes / (int)sizeof(*out);
 }
 
-static bool may_look_up(pid_t process, const char *name)
+/* 0 if it may, 1 if not, or -1. */
+static int is_kept_from(pid_t process, const char *name)
 {
-        return !sandbox_check(process, "mach-lookup", FILTER_GLOBAL_NAME | SANDBOX_CHECK_NO_REPORT, name);
+        return sandbox_check(process, "mach-lookup", FILTER_GLOBAL_NAME | SANDBOX_CHECK_NO_REPORT, name);
 }
 
 /* Who is in no sandbox may look up everything, and who is in another one perhaps, too. Neither is of the job: only its own profile
  * tells the job's name from another that nobody ever heard of. */
-static bool has_profile_of(pid_t process, const char *job)
+static enum kernel_kin compare_profile(pid_t process, const char *job)
 {
+        int confined = is_confined(process), own, others;
         char other[128];
 
-        if (!is_confined(process))
-                return false;
+        if (!confined)
+                return KIN_STRANGER;
         strlcpy(other, job, sizeof(other));
         strlcat(other, ".another", sizeof(other));
-        return may_look_up(process, job) && !may_look_up(process, other);
+        own = is_kept_from(process, job);
+        others = is_kept_from(process, other);
+        if (confined < 0 || own < 0 || others < 0)
+                return KIN_UNKNOWN;
+        return !own && others ? KIN_RUNS : KIN_STRANGER;
 }
 
-static bool examine(pid_t process, struct proc_bsdshortinfo *out)
+/* KIN_STRANGER when there is one, of whom nothing more is known yet. */
+static enum kernel_kin examine(pid_t process, struct proc_bsdshortinfo *out)
 {
-        return proc_pidinfo(process, PROC_PIDT_SHORTBSDINFO, 0, out, sizeof(*out)) == sizeof(*out) &&
-               out->pbsi_status != SZOMB;
+        errno = 0;
+        if (proc_pidinfo(process, PROC_PIDT_SHORTBSDINFO, 0, out, sizeof(*out)) == sizeof(*out))
+                return out->pbsi_status == SZOMB ? KIN_GONE : KIN_STRANGER;
+        return errno == ESRCH || !errno ? KIN_GONE : KIN_UNKNOWN;
 }
 
 /* It is looked at a second time: who has ended in between had no profile when it was asked for. No process of a job changes its
@@ -82,14 +93,14 @@ static bool examine(pid_t process, struct proc_bsdshortinfo *out)
 enum kernel_kin kernel_ask_process(pid_t process, const char *job)
 {
         struct proc_bsdshortinfo info;
+        enum kernel_kin kin = examine(process, &info);
 
-        if (!examine(process, &info))
-                return KIN_GONE;
-        if (geteuid() && info.pbsi_uid != geteuid())
-                return KIN_STRANGER;
-        if (has_profile_of(process, job))
+        if (kin != KIN_STRANGER || (geteuid() && info.pbsi_uid != geteuid()))
+                return kin;
+        kin = compare_profile(process, job);
+        if (kin == KIN_RUNS)
                 return info.pbsi_status == SSTOP ? KIN_STOPPED : KIN_RUNS;
-        return examine(process, &info) ? KIN_STRANGER : KIN_GONE;
+        return examine(process, &info) == KIN_GONE ? KIN_GONE : kin;
 }
 
 int kernel_list_descriptors(int *out, int count)

@@ -19,8 +19,9 @@ bool kernel_is_confined(void);
 /* All processes that there are at one moment, or -1. The newest come first. */
 int kernel_list_processes(pid_t *out, int count);
 
-/* What a process is to a job: under the profile whose JOB that is, or a stranger. Of one that has ended nobody can tell any more. */
-enum kernel_kin { KIN_STRANGER, KIN_GONE, KIN_RUNS, KIN_STOPPED };
+/* What a process is to a job: under the profile whose JOB that is, or a stranger. Of one that has ended nobody can tell any more, and of
+ * one that the kernel does not answer for not now. */
+enum kernel_kin { KIN_STRANGER, KIN_GONE, KIN_RUNS, KIN_STOPPED, KIN_UNKNOWN };
 enum kernel_kin kernel_ask_process(pid_t process, const char *job);
 /* The descriptors that this process has, or as many as there is room for; or -1. */
 int kernel_list_descriptors(int *out, int count);

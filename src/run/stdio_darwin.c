@@ -105,19 +105,3 @@ int stdio_check(const struct stdio *stdio, const abatis_policy *policy, abatis_e
         }
         return 0;
 }
-
-void stdio_close_ends(struct stdio *stdio)
-{
-        for (int i = 0; i < 3; i++) {
-                if (stdio->ends[i] >= 0)
-                        close(stdio->ends[i]);
-                stdio->ends[i] = -1;
-        }
-}
-
-void stdio_done(struct stdio *stdio)
-{
-        stdio_close_ends(stdio);
-        for (int i = 0; i < 3; i++)
-                free(stdio->paths[i]);
-}

@@ -75,6 +75,10 @@ int kernel_list_processes(pid_t *out, int count)
                 out[i] = out[found - 1 - i];
                 out[found - 1 - i] = other;
         }
+        if (found < 0 || !getenv("HAS_TOO_MANY"))
+                return found;
+        while (found < count)
+                out[found++] = 0;
         return found;
 }
 
@@ -118,11 +122,14 @@ static unsigned long find_mark(pid_t process)
 
 enum kernel_kin kernel_ask_process(pid_t process, const char *job)
 {
+        const char *unknown = getenv("SAYS_NOTHING_OF");
         unsigned long mark = find_mark(process);
         char state = state_of(process);
 
         if (!state || state == 'Z')
                 return KIN_GONE;
+        if (unknown && process == atoi(unknown))
+                return KIN_UNKNOWN;
         if (mark != mark_of(job))
                 return KIN_STRANGER;
         return state == 'T' ? KIN_STOPPED : KIN_RUNS;

@@ -58,8 +58,11 @@ static int apply(int queue, const struct kevent *change)
 
         if (change->filter == EVFILT_TIMER)
                 return set_timer(queue, change);
-        return epoll_ctl(queue, change->flags & EV_DELETE ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, (int)change->ident,
-                         &event);
+        if (!epoll_ctl(queue, change->flags & EV_DELETE ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, (int)change->ident,
+                       &event))
+                return 0;
+        /* A kqueue is told a second time what it knows, and nothing is wrong. */
+        return change->flags & EV_ADD && errno == EEXIST ? 0 : -1;
 }
 
 int kevent(int queue, const struct kevent *changes, int change_count, struct kevent *events, int event_count,

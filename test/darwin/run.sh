@@ -12,7 +12,7 @@ BUILD=${BUILD:-$here/../../build}
 # shellcheck source-path=SCRIPTDIR source=../sums.sh
 . "$here/../sums.sh"
 
-if ! said=$(BUILD="$BUILD" "$here/../build.sh" abatis-darwin 2>&1); then
+if ! said=$(BUILD="$BUILD" "$here/../build.sh" abatis-darwin darwin-streams 2>&1); then
         echo "not ok darwin_builds - $(grep -m 1 -E 'error|ERROR' <<<"$said" || tail -n 1 <<<"$said")"
         echo "0 passed, 1 failed, 0 skipped"
         exit 1
@@ -26,6 +26,7 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 chmod 755 "$root"
 cp "$BUILD/abatis-darwin" "$root/abatis"
+cp "$BUILD/darwin-streams" "$root/streams"
 "${user[@]}" mkdir "$root/ws" "$root/home"
 cd "$root/ws" || exit 1
 
@@ -85,6 +86,12 @@ a_slow_reader_gets_everything_and_a_limit_cuts() {
         length=$(run --max-output 2MiB -- sh -c 'head -c 2000000 /dev/zero; echo end' | (sleep 0.5 && tail -c 4))
         [ "$length" = end ] || no "the end is missing" || return
         run --max-output 1000 --json -- sh -c 'head -c 5000 /dev/zero' | grep -q '"truncated":true' || no "nothing was cut"
+}
+
+two_streams_to_one_slow_reader_both_get_there() {
+        local length
+        length=$(abatis "$root/streams" "$root/ws") || no "it fails: $length" || return
+        [ "$length" = 600000 ] || no "it is $length"
 }
 
 input_comes_from_files_pipes_and_nowhere() {
@@ -178,6 +185,72 @@ the_death_of_the_guard_ends_all() {
         wait "$started"
         sleeps_not 7006 && sleeps_not 7007 || no "some are left" || return
         grep -q '"signal":9' "$root/said" || no "$(cat "$root/said")"
+}
+
+a_guard_that_was_killed_leaves_no_directory() {
+        local place
+        start -- sh -c 'mkdir "$TMPDIR/a" && chmod 000 "$TMPDIR/a"; echo "$TMPDIR"; exec sleep 7009'
+        wait_for sleeps 7009 || no "it does not start" || return
+        place=$(cat "$root/said")
+        [ -d "$place" ] || no "there is no '$place'" || return
+        kill -KILL "$(guard_of "$started")"
+        wait "$started"
+        [ ! -e "$place" ] || no "it is left"
+}
+
+guard_of() { ps -o pid= --ppid "$1" | head -n 1 | tr -d ' '; }
+
+a_guard_that_was_stopped_is_not_waited_for() {
+        start --timeout 500ms --json -- sh -c "$(daemon 7010); exec sleep 7011"
+        wait_for sleeps 7011 || no "it does not start" || return
+        kill -STOP "$(guard_of "$started")"
+        wait "$started"
+        sleeps_not 7010 && sleeps_not 7011 || no "some are left" || return
+        grep -q '"timed_out":true' "$root/said" || no "$(cat "$root/said")"
+}
+
+a_command_without_its_profile_ends_with_its_guard_too() {
+        # What would apply the profile never does.
+        printf '#!/bin/sh\nexec sleep 7013\n' >sandbox-exec
+        chmod +x sandbox-exec
+        "${user[@]}" env -i HAS_THREADS=1 PATH=/usr/bin:/bin HOME="$root/home" "$root/abatis" run -- true >"$root/said" 2>&1 &
+        started=$!
+        wait_for sleeps 7013 || no "it does not start" || return
+        kill -KILL "$(guard_of "$started")"
+        wait "$started"
+        rm sandbox-exec
+        wait_for sleeps_not 7013 || no "it is left"
+}
+
+# Where somebody may be left, the job's directory is. It is this one's alone.
+rm_place() {
+        [[ $(cat place) =~ ^/tmp/abatis-[0-9a-f]{16}$ ]] || no "TMPDIR is '$(cat place)'" || return
+        rmdir "$(cat place)" || no "there is none"
+}
+
+who_is_not_known_may_be_left() {
+        local said
+        sleep 7014 &
+        said=$(abatis SAYS_NOTHING_OF=$! "$root/abatis" run -- sh -c "echo \"\$TMPDIR\" >place; $(daemon 7015)" 2>&1)
+        [ $? -eq 123 ] && [[ $said == *'may be left'* ]] || no "it says: $said" || return
+        rm_place || return
+        wait_for sleeps_not 7015 || no "who is known was not ended" || return
+        kill $!
+        wait $! 2>/dev/null
+        run -- true || no "nor does it go otherwise"
+}
+
+what_was_found_is_ended_though_not_all_can_be() {
+        local said
+        said=$(abatis HAS_TOO_MANY=1 "$root/abatis" run -- sh -c "echo \"\$TMPDIR\" >place; $(daemon 7016)" 2>&1)
+        [ $? -eq 123 ] && [[ $said == *'may be left'* ]] || no "it says: $said" || return
+        rm_place || return
+        wait_for sleeps_not 7016 || no "it is left, or stopped"
+}
+
+a_program_with_threads_tries_no_profile_in_a_copy() {
+        abatis HAS_THREADS=1 "$root/abatis" doctor | grep -q 'not tried: this program has threads' || no "it is tried" || return
+        abatis "$root/abatis" doctor | grep -q 'an orphan was found by its profile, and ended' || no "nor is it otherwise"
 }
 
 signals_go_to_the_command() {

@@ -43,8 +43,11 @@ as() { # ROLE COMMAND...: says what it prints, and returns its code
 }
 
 # What is left of a run: files, memory, processes.
-left() {
+left_files() {
         find "$T/place" /tmp/abatis-doctor.* /var/tmp/abatis-doctor.* /dev/shm/abatis-doctor.* 2>/dev/null
+}
+left() {
+        left_files
         cut -d' ' -f1-40 /proc/sysvipc/shm | wc -l
         pgrep -f "$T|/abatis-doctor\." | grep -vxE "$$|$BASHPID" | while read -r pid; do
                 [ ! -e "/proc/$pid" ] || tr '\0' ' ' <"/proc/$pid/cmdline"
@@ -54,10 +57,12 @@ left() {
 # ---- it sees that all holds ----
 never=(native:process.fork bwrap:process.fork)
 # With "?": unless there is a cgroup to be had, or, of abstract sockets, Landlock's ABI 6.
-bare=(native:filesystem.read "native:process.privacy, names too" native:limits.processes?)
+bare=(native:filesystem.read "native:process.privacy, names too" native:network.bind native:limits.processes?)
 bubblewrap=("bwrap:filesystem.deny of what is absent" "bwrap:filesystem.deny of a pattern" bwrap:process.commands "bwrap:network.mode list"
-        bwrap:network.connect bwrap:network.unix bwrap:filesystem.execute "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
-without_descriptors=("native:network.mode list" native:network.connect native:network.unix)
+        bwrap:network.connect bwrap:network.unix bwrap:network.bind "bwrap:session shared" bwrap:limits.connections
+        bwrap:limits.connections_per_second bwrap:limits.traffic bwrap:filesystem.execute "bwrap:network.abstract none?" bwrap:limits.memory? bwrap:limits.cpu? bwrap:limits.written?)
+without_descriptors=("native:network.mode list" native:network.connect native:network.unix native:limits.connections
+        native:limits.connections_per_second native:limits.traffic)
 
 sees() { # ROLE COLUMN REFUSED...
         local role=$1 column=$2 code before said
@@ -79,6 +84,7 @@ if as user "$T/bin/abatis" doctor --json | grep -q '"namespaces": "none"'; then
         skipped=$((skipped + 1))
 else
         sees user native "${bubblewrap[@]}"
+        ! wants user_is_seen_to_be_protected || cp "$T/report" "$T/good"
 fi
 sees none "native, no namespaces" "${bare[@]}"
 sees docker "native, no namespaces" "${bare[@]}" "${without_descriptors[@]}"
@@ -97,6 +103,7 @@ misses() { # ROLE FAULT CLAUSE...
         wants "$name" || return 0
         PLACE=$T/place FAULT=$2 as "$1" "$T/bin/abatis-faulty" doctor --test --json >"$T/report" 2>"$T/err"
         code=$?
+        printf '%s\n' "${@:3}" >>"$T/missed"
         said=$(python3 judge.py bad "$T/report" "${@:3}" 2>&1) && [ "$code" = 1 ]
         check "$name" $? "exit code $code: $said $(head -c 200 "$T/err")"
 }
@@ -105,17 +112,39 @@ wants an_abatis_without_fault_is_good && {
         PLACE=$T/place as user "$T/bin/abatis-faulty" doctor --test >"$T/report" 2>&1
         check an_abatis_without_fault_is_good $? "$(grep -E 'NOT|untested' "$T/report")"
 }
-misses user hide filesystem.deny
-misses user protect filesystem.protect
-misses user private-tmp "filesystem.tmp private"
-misses user seccomp,broker,loopback process.kernel process.privileges "network.mode deny" "network.mode unix-only"
+misses user hide filesystem.deny bwrap:filesystem.deny
+misses user protect filesystem.protect bwrap:filesystem.protect
+misses user private-tmp "filesystem.tmp private" "bwrap:filesystem.tmp private"
+misses user seccomp,broker,loopback process.kernel process.privileges "network.mode deny" "network.mode unix-only" \
+        bwrap:process.kernel bwrap:process.privileges "bwrap:network.mode deny"
 misses user landlock "network.abstract none"
+misses user landlock,mode "bwrap:network.abstract none" "bwrap:network.mode unix-only"
 misses user broker "filesystem.deny of a pattern"
-misses user limit limits.open_files limits.file_size limits.processes
-misses user count,limit limits.memory limits.written
-misses user environment,arguments,output,deadline environment process.check_arguments limits.output limits.timeout
+misses user world,landlock,broker filesystem.write "filesystem.deny of what is absent" bwrap:filesystem.write bwrap:process.devices
+misses user pids,proc,new-root,enter-root,link,show,landlock,sweeping filesystem.read process.privacy "process.privacy, names too" \
+        process.lifetime bwrap:filesystem.read bwrap:process.privacy "bwrap:process.privacy, names too" bwrap:process.lifetime
+misses user own-session,closing process.terminal process.descriptors bwrap:process.terminal bwrap:process.descriptors
+misses user ipc,private-shm process.ipc bwrap:process.ipc
+misses user network network.connect
+misses user connections,bind,porter network.bind "session shared" limits.connections limits.connections_per_second limits.traffic
+misses user mode,network,broker,hosts,loopback,seccomp "network.mode list" network.unix
+misses user limit limits.open_files limits.file_size limits.processes bwrap:limits.open_files bwrap:limits.file_size bwrap:limits.processes
+misses user count,cgroup,limit limits.memory limits.written limits.cpu
+misses user environment,arguments,output,deadline environment process.check_arguments limits.output limits.timeout \
+        bwrap:environment bwrap:process.check_arguments bwrap:limits.output bwrap:limits.timeout
 misses none landlock,broker filesystem.write filesystem.execute process.commands process.privacy process.devices process.ipc
 misses none own-tmp "filesystem.tmp private"
+misses none streams network.connect
+misses none connections,porter "session shared" limits.connections limits.connections_per_second limits.traffic
+misses none sweeping,closing,own-session,seccomp,broker,streams,landlock process.lifetime process.descriptors process.terminal \
+        "filesystem.deny of what is absent" "network.mode list" network.unix
+if [ "$PATTERN" != '*' ] || [ ! -s "$T/good" ]; then
+        echo "skip every_clause_was_left_out_once - not all of it was run"
+        skipped=$((skipped + 1))
+else
+        said=$(python3 judge.py complete "$T/good" "$T/missed" ../../src/plan/plan.c ../../src/policy/keys.c 2>&1)
+        check every_clause_was_left_out_once $? "$said"
+fi
 
 # ---- as text, and what is wrong with it ----
 says() { # NAME CODE WORDS COMMAND...
@@ -149,17 +178,29 @@ if ((EUID == 0)); then
                 /dev/shm/abatis-$$ doctor --test --json </dev/null; code=$?; rm /dev/shm/abatis-$$; exit $code' sh "$T/bin/abatis"
 fi
 
+# ---- the verb that runs inside ----
+mkdir -p "$T/place/abatis-doctor.abcdef/bin"
+cp "$T/bin/abatis" "$T/place/abatis-doctor.abcdef/bin/probe"
+ln -s "$T/bin/abatis" "$T/place/abatis-doctor.abcdef/bin/other"
+says the_verb_of_trials_works_in_a_copy 0 0 as user "$T/place/abatis-doctor.abcdef/bin/probe" doctor-inside look /
+one_line and_is_refused_to_everybody_else 125 'doctor-inside is for the copies' as user "$T/bin/abatis" doctor-inside look /
+one_line by_another_name_too 125 'doctor-inside is for the copies' as user "$T/place/abatis-doctor.abcdef/bin/other" doctor-inside look /
+rm -r "$T/place/abatis-doctor.abcdef"
+
 # ---- somebody ends it ----
 ends_by() { # SIGNAL
-        local pid before name=nothing_is_left_after_$1
+        local pid before files name=nothing_is_left_after_$1
         wants "$name" || return 0
         before=$(left)
+        files=$(left_files)
         # Its number is that of the last exec: enter becomes it.
         as user "$T/bin/abatis" doctor --test --json >"$T/report" 2>"$T/err" &
         until pgrep -f 'abatis doctor-inside|/bin/probe doctor-inside' -u "$ID" >/dev/null; do sleep 0.01; done
         pid=$(pgrep -o -u "$ID" -f "^$T/bin/abatis doctor --test")
         kill -s "$1" "$pid"
         wait $!
+        # Who can still do something does it before the end.
+        [ "$1" = KILL ] || check "no_file_is_there_at_the_end_by_$1" "$([ "$files" = "$(left_files)" ]; echo $?)" "$(left_files)"
         check "it_is_ended_by_$1" "$([ ! -s "$T/report" ]; echo $?)" "$(head -c 200 "$T/report")"
         for _ in {1..1000}; do
                 [ "$before" != "$(left)" ] || break

@@ -85,7 +85,7 @@ expect programs_search_no_path_of_their_own \
 
 # ---- embedding ----------------------------------------------------------------------------------------------
 
-readonly programs=(embed embed_jobs)
+readonly programs=(embed embed_jobs embed_prepared)
 
 # The example of the documentation, as it stands there.
 sed -n '/^```c$/,/^```$/p' "$repo/docs/EMBEDDING.md" | grep -v '^```' >"$scratch/example.c"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# child_symbols.sh: the code between clone and exec calls nothing but itself and what child_symbols.txt allows.
+# child_symbols.sh: the code between clone and exec calls nothing but itself and what child_symbols.txt allows; that of macOS, between fork
+# and exec in a copy of a program with threads, nothing but what guard_symbols.txt does.
 #
 #   test/structure/child_symbols.sh [BUILD-DIRECTORY...]     (default: builds with gcc and clang, debug and release)
 set -u
@@ -25,7 +26,7 @@ check_symbols() { # OBJECT...
                 echo "there is no object of the child"
                 return 1
         }
-        extra=$(called "$@" | comm -23 - "$allowed")
+        extra=$(called "$@" | comm -23 - "$allowed" | grep -vxF "${ALSO:- }")
         [ -z "$extra" ] || {
                 echo "it calls: $extra"
                 return 1
@@ -94,12 +95,50 @@ check_matrix() {
         check every_allowed_symbol_is_needed check_list_is_needed "${all[@]}"
 }
 
+# ---- macOS's guard ------------------------------------------------------------------------------------------
+# Compiled for Linux, with the headers of test/darwin: what it calls is the same, but for errno and how a set of descriptors is made.
+
+compile_guard() { # COMPILER LEVEL DIRECTORY [SOURCE-OF-THE-GUARD]
+        local source
+        mkdir -p "$3"
+        for source in "${4:-$repo/src/run/child_guard_darwin.c}" "$repo/src/run/sweep_darwin.c"; do
+                "$1" -std=gnu11 "-O$2" -D_GNU_SOURCE= -U_FORTIFY_SOURCE -fno-stack-protector -I"$repo/src" -I"$repo/include" \
+                        -I"$repo/test/darwin/include" -c "$source" -o "$3/$(basename "$source").o" || return
+        done
+}
+
+check_guard() {
+        local ALSO=memcpy allowed=$scratch/allowed-of-the-guard compiler level directory all=()
+        grep -vE '^(#|$)' "$repo/test/structure/guard_symbols.txt" | sort >"$allowed"
+        for compiler in gcc clang; do
+                for level in 0 2; do
+                        directory=$scratch/guard-$compiler-$level
+                        if ! command -v "$compiler" >/dev/null; then
+                                skip "the_guard_calls_only_what_is_allowed_with_${compiler}_$level" "$compiler is not installed"
+                                continue
+                        fi
+                        compile_guard "$compiler" "$level" "$directory"
+                        check "the_guard_calls_only_what_is_allowed_with_${compiler}_$level" check_symbols "$directory"/*.o
+                        all+=("$directory"/*.o)
+                done
+        done
+        check every_symbol_that_the_guard_may_call_is_needed check_list_is_needed "${all[@]}"
+        {
+                cat "$repo/src/run/child_guard_darwin.c"
+                echo '#include <stdlib.h>'
+                echo 'void planted(void **a); void planted(void **a) { *a = malloc(7); }'
+        } >"$scratch/child_guard_darwin.c"
+        compile_guard gcc 2 "$scratch/guard-planted" "$scratch/child_guard_darwin.c"
+        check finds_a_planted_malloc_in_the_guard finds malloc check_symbols "$scratch/guard-planted/"*.o
+}
+
 if [ $# -gt 0 ]; then
         for build; do
                 check_build "$(basename "$build" | tr -c 'a-zA-Z0-9\n' _)" "$build"
         done
 else
         check_matrix
+        check_guard
 fi
 
 # ---- and it can fail ----------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "../seatbelt/world.h"
-#include "backend/backend.h"
-#include "policies.h"
+#include "plans.h"
 #include "shortage.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -19,27 +18,9 @@ static const abatis_host windows = {
         .container = { .is_available = true, .trees = { "C:/Windows", "C:/Program Files" } },
 };
 
-/* The policy is finished, and freed. */
 static struct plan *plan_of(abatis_policy *policy, const abatis_host *host)
 {
-        struct plan *plan;
-        abatis_error err;
-
-        if (policy_finish(policy, &err) < 0)
-                fail_msg("%s", err.message);
-        plan = plan_new(policy, BACKEND_APPCONTAINER);
-        backend_appcontainer.compile(policy, host, plan);
-        assert_false(plan->has_failed);
-        abatis_policy_free(policy);
-        return plan;
-}
-
-static const char *reason_of(const struct plan *plan, const char *name)
-{
-        for (size_t i = 0; i < plan->clause_count; i++)
-                if (!strncmp(plan->clauses[i].name, name, strlen(name)) && !plan_is_held(plan, i))
-                        return plan->clauses[i].reason ? plan->clauses[i].reason : "";
-        return NULL;
+        return plan_by(&backend_appcontainer, policy, host);
 }
 
 static const struct step *step_at(const struct plan *plan, enum plan_op op, const char *path)
@@ -51,29 +32,16 @@ static const struct step *step_at(const struct plan *plan, enum plan_op op, cons
         return NULL;
 }
 
-/* A workspace policy with one more setting misses the clause, and says so with these words. */
 static void assert_missed(const char *key, const char *value, const char *clause, const char *words)
 {
-        abatis_policy *policy = new_policy("dev");
-        struct plan *plan;
-        const char *reason;
-
-        set(policy, key, value);
-        plan = plan_of(policy, &windows);
-        reason = reason_of(plan, clause);
-        if (!reason || !strstr(reason, words))
-                fail_msg("%s %s: '%s'", key, value, reason ? reason : "held");
-        plan_free(plan);
+        assert_missed_by(&backend_appcontainer, &windows, key, value, clause, words);
 }
 
 static void assert_held(const char *key, const char *value)
 {
-        abatis_policy *policy = new_policy("dev");
-        struct plan *plan;
+        struct plan *plan = plan_with(&backend_appcontainer, &windows, key, value);
         abatis_error err = { .message = "" };
 
-        set(policy, key, value);
-        plan = plan_of(policy, &windows);
         if (plan_check(plan, false, &err) < 0)
                 fail_msg("%s %s: %s", key, value, err.message);
         plan_free(plan);
@@ -104,9 +72,7 @@ static void every_clause_is_held_or_missed_with_a_reason(void **state)
         (void)state;
         set(policy, "session", "shared");
         plan = plan_of(policy, &windows);
-        for (size_t i = 0; i < plan->clause_count; i++)
-                if (!plan_is_held(plan, i) && !plan->clauses[i].reason)
-                        fail_msg("nothing is said of '%s'", plan->clauses[i].name);
+        assert_all_is_held_or_has_a_reason(plan);
         assert_non_null(reason_of(plan, "session"));
         assert_non_null(reason_of(plan, "limits.open_files"));
         assert_non_null(reason_of(plan, "process.commands"));

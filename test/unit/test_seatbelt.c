@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "../seatbelt/sbpl.h"
-#include "backend/backend.h"
 #include "backend/seatbelt.h"
-#include "policies.h"
+#include "plans.h"
 #include "shortage.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -23,19 +22,9 @@ static const struct sbpl_parameter parameters[] = {
 
 /* ---- plans and profiles ---------------------------------------------------------------------------------- */
 
-/* The policy is finished, and freed. */
 static struct plan *plan_of(abatis_policy *policy, const abatis_host *host)
 {
-        struct plan *plan;
-        abatis_error err;
-
-        if (policy_finish(policy, &err) < 0)
-                fail_msg("%s", err.message);
-        plan = plan_new(policy, BACKEND_SEATBELT);
-        backend_seatbelt.compile(policy, host, plan);
-        assert_false(plan->has_failed);
-        abatis_policy_free(policy);
-        return plan;
+        return plan_by(&backend_seatbelt, policy, host);
 }
 
 static struct sbpl *profile_in(const struct plan *plan)
@@ -80,27 +69,9 @@ static bool reached(const struct sbpl *profile, const char *operation, const cha
         return answer(profile, (struct sbpl_question){ .operation = operation, .host = host, .port = port });
 }
 
-static const char *reason_of(const struct plan *plan, const char *name)
-{
-        for (size_t i = 0; i < plan->clause_count; i++)
-                if (!strncmp(plan->clauses[i].name, name, strlen(name)) && !plan_is_held(plan, i))
-                        return plan->clauses[i].reason ? plan->clauses[i].reason : "";
-        return NULL;
-}
-
-/* A workspace policy with one more setting misses the clause, and says so with these words; without it, it misses none. */
 static void assert_missed(const char *key, const char *value, const char *clause, const char *words)
 {
-        abatis_policy *policy = new_policy("dev");
-        struct plan *plan;
-        const char *reason;
-
-        set(policy, key, value);
-        plan = plan_of(policy, &mac);
-        reason = reason_of(plan, clause);
-        if (!reason || !strstr(reason, words))
-                fail_msg("%s %s: '%s'", key, value, reason ? reason : "held");
-        plan_free(plan);
+        assert_missed_by(&backend_seatbelt, &mac, key, value, clause, words);
 }
 
 /* ---- clauses --------------------------------------------------------------------------------------------- */
@@ -126,9 +97,7 @@ static void every_clause_is_held_or_missed_with_a_reason(void **state)
         (void)state;
         set(policy, "session", "shared");
         plan = plan_of(policy, &mac);
-        for (size_t i = 0; i < plan->clause_count; i++)
-                if (!plan_is_held(plan, i) && !plan->clauses[i].reason)
-                        fail_msg("nothing is said of '%s'", plan->clauses[i].name);
+        assert_all_is_held_or_has_a_reason(plan);
         assert_non_null(reason_of(plan, "session"));
         assert_non_null(reason_of(plan, "limits.memory"));
         assert_null(reason_of(plan, "limits.open_files"));
