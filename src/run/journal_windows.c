@@ -189,8 +189,8 @@ static int undo(HANDLE file, const char *name, size_t *entries, abatis_error *er
                 r = journal_parse(text, length, name, &trees, err);
         if (!r)
                 r = container_find_sid(name, &sid, err);
-        for (size_t i = 0; i < trees.count && !r; i++)
-                r = places_revoke(trees.items[i], &sid.u.sid, entries, err);
+        if (!r)
+                r = places_revoke_all(&trees, &sid.u.sid, entries, err);
         strings_done(&trees);
         if (!r)
                 r = container_remove(name, err);

@@ -8,6 +8,7 @@
 
 #include "run/acl_windows.h"
 #include "run/container_windows.h"
+#include "run/firewall_windows.h"
 #include "run/journal_windows.h"
 #include "run/places_windows.h"
 #include "run/run_windows.h"

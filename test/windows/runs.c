@@ -194,8 +194,48 @@ static void check_refused(void)
         free_plan(plan);
 }
 
+/* Keeps the writing end of each pipe that can be inherited, as a program would that somebody starts at the wrong moment. */
+static DWORD WINAPI catch_pipes(void *argument)
+{
+        HANDLE *caught = argument, self = GetCurrentProcess();
+
+        while (!caught[1] && WaitForSingleObject(caught[2], 0) != WAIT_OBJECT_0)
+                for (uintptr_t number = 4; number < 4096 && !caught[1]; number += 4) {
+                        HANDLE handle = (HANDLE)number;
+                        DWORD flags = 0;
+
+                        if (GetHandleInformation(handle, &flags) && flags & HANDLE_FLAG_INHERIT &&
+                            GetFileType(handle) == FILE_TYPE_PIPE &&
+                            DuplicateHandle(self, handle, self, &caught[caught[0] ? 1 : 0], 0, FALSE,
+                                            DUPLICATE_SAME_ACCESS) &&
+                            !caught[1])
+                                number = 0;
+                }
+        return 0;
+}
+
+static void check_strangers(void)
+{
+        struct plan *plan = free_plan_of();
+        struct play play = { 0 };
+        HANDLE caught[3] = { NULL, NULL, CreateEventW(NULL, TRUE, FALSE, NULL) };
+        HANDLE catcher = CreateThread(NULL, 0, catch_pipes, caught, 0, NULL);
+
+        CHECK("a_stranger_with_our_pipe_keeps_nobody_waiting",
+              !run(&play, plan, WORDS("much", "50000")) && play.outcome.totals[0] == 50000);
+        SetEvent(caught[2]);
+        WaitForSingleObject(catcher, INFINITE);
+        CHECK("there_was_one", caught[0] && caught[1]);
+        for (size_t i = 0; i < 3; i++)
+                own_handle_close(&caught[i]);
+        own_handle_close(&catcher);
+        end_play(&play);
+        free_plan(plan);
+}
+
 void check_runs(void)
 {
+        check_strangers();
         check_outcomes();
         check_ends();
         check_refused();
