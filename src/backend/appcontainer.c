@@ -83,7 +83,7 @@ static bool is_ours_to_give(const struct container *container, const char *path)
         for (size_t i = 0; i < HOST_OPEN_TREES; i++)
                 if (*facts->trees[i] && is_below(facts->trees[i], path))
                         return false;
-        return strchr(path, '/') && strchr(path, '/')[1];
+        return path[1] && path[2]; /* "/c" is a drive */
 }
 
 static void leave_closed(struct container *container, const char *path, const char *why)

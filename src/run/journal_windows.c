@@ -85,12 +85,9 @@ int journal_find_directory(char **out, abatis_error *err)
                 if (!CreateDirectoryW(path, NULL) && GetLastError() != ERROR_ALREADY_EXISTS)
                         return error_windows(err, GetLastError(), "make the directory for journals");
         }
-        utf8 = utf8_from_wide(path);
+        utf8 = wide_path_name(path);
         if (!utf8)
-                return error_memory(err);
-        for (char *at = utf8; *at; at++)
-                if (*at == '\\')
-                        *at = '/';
+                return error_set(err, ABATIS_E_SYSTEM, "the user's directory for local data is on no drive");
         *out = utf8;
         return 0;
 }

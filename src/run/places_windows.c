@@ -71,7 +71,7 @@ static int check_name(const struct place *place, abatis_error *err)
 
         if (walk_find_name(place->handle, &name, &below) < 0)
                 return error_within(err, &below, "'%s'", place->path);
-        if (!_strnicmp(name, place->path, 1) && !strcmp(name + 1, place->path + 1))
+        if (!strcmp(name, place->path))
                 return 0;
         return error_set(err, ABATIS_E_UNENFORCEABLE,
                          "'%s' is '%s' for Windows, and rules are compared by that name", place->path, name);

@@ -18,7 +18,8 @@ enum { LOOK_EVERY = 50, ENDED_BY_US = 137 };
 struct reader {
         HANDLE pipe, thread, end; /* owned; the last is an event: all writers of the job are gone */
         struct text kept;
-        uint64_t most, total; /* 0: all is kept */
+        HANDLE to;                    /* borrowed: where it goes at once; NULL: it is kept */
+        uint64_t most, total, passed; /* 0: all is kept */
 };
 
 struct job {
@@ -179,9 +180,17 @@ static int remove_container(struct job *job, abatis_error *err)
 
 static void keep(struct reader *reader, const char *bytes, DWORD length)
 {
-        uint64_t room = reader->most ? reader->most - reader->kept.length : length;
+        uint64_t room = !reader->most                  ? length
+                        : reader->total < reader->most ? reader->most - reader->total
+                                                       : 0;
+        DWORD size = room < length ? (DWORD)room : length, written;
 
-        text_add_bytes(&reader->kept, bytes, room < length ? (size_t)room : length);
+        /* Who does not take it any more has his reasons; the command goes on. */
+        if (reader->to)
+                WriteFile(reader->to, bytes, size, &written, NULL);
+        else
+                text_add_bytes(&reader->kept, bytes, size);
+        reader->passed += size;
         reader->total += length;
 }
 
@@ -251,7 +260,8 @@ static int open_streams(struct job *job, abatis_error *err)
 static int start_readers(struct job *job, abatis_error *err)
 {
         for (size_t i = 0; i < 2; i++) {
-                job->readers[i].most = job->limits[LIMIT_OUTPUT];
+                job->readers[i].most = job->command->most;
+                job->readers[i].to = job->command->output[i];
                 job->readers[i].end = CreateEventW(NULL, TRUE, FALSE, NULL);
                 if (!job->readers[i].end)
                         return error_windows(err, GetLastError(), "make an event");
@@ -296,7 +306,8 @@ static int make_environment(struct job *job, abatis_error *err)
 static int start_process(struct job *job, abatis_error *err)
 {
         OWN_FREE const char **environment = calloc(job->environment.count + 1, sizeof(*environment));
-        struct start start = { .argv = job->command->argv,
+        struct start start = { .program = job->command->program,
+                               .argv = job->command->argv,
                                .directory = job->command->directory,
                                .environment = environment,
                                .standard = { job->ends[0], job->ends[1], job->ends[2] },
@@ -430,7 +441,7 @@ static int collect(struct job *job, struct job_outcome *out, abatis_error *err)
                         r = error_memory(err);
                 out->output[i] = reader->kept;
                 out->totals[i] = reader->total;
-                out->are_cut[i] = reader->total > reader->kept.length;
+                out->are_cut[i] = reader->total > reader->passed;
                 out->is_truncated |= out->are_cut[i];
                 reader->kept = (struct text){ 0 };
         }

@@ -16,7 +16,14 @@ static void add_argument(struct text *line, const char *argument)
 {
         size_t slashes = 0;
 
-        text_add(line, line->length ? " \"" : "\"");
+        if (line->length)
+                text_add(line, " ");
+        /* cmd.exe has rules of its own, and quotes where there need be none are a part of the word to it. */
+        if (*argument && !strpbrk(argument, " \t\n\v\"")) {
+                text_add(line, argument);
+                return;
+        }
+        text_add(line, "\"");
         for (; *argument; argument++) {
                 if (*argument == '\\') {
                         slashes++;
@@ -180,10 +187,10 @@ int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, 
         STARTUPINFOEXW startup = { .StartupInfo = { .cb = sizeof(startup),
                                                     .dwFlags = STARTF_USESTDHANDLES } };
         PROCESS_INFORMATION started;
-        int r = check_program(start->argv[0], err);
+        int r = check_program(start->program, err);
 
         if (!r)
-                r = windows_path(start->argv[0], &program, err);
+                r = windows_path(start->program, &program, err);
         if (!r)
                 r = windows_path(start->directory, &directory, err);
         if (!r && (!line || !block))
@@ -201,7 +208,7 @@ int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, 
                             CREATE_SUSPENDED | CREATE_NO_WINDOW | CREATE_UNICODE_ENVIRONMENT |
                                     EXTENDED_STARTUPINFO_PRESENT,
                             block, without_prefix(directory), &startup.StartupInfo, &started))
-                return explain_failure(GetLastError(), start->argv[0], err);
+                return explain_failure(GetLastError(), start->program, err);
         *process = started.hProcess;
         *thread = started.hThread;
         return 0;

@@ -8,8 +8,8 @@
 
 /* All borrowed. */
 struct start {
-        const char *const *
-                argv; /* the first is an absolute path, such as C:/Windows/System32/cmd.exe; ends with NULL */
+        const char *program;            /* such as /c/Windows/System32/cmd.exe */
+        const char *const *argv;        /* the first is what it is told that it is called; ends with NULL */
         const char *directory;          /* likewise */
         const char *const *environment; /* NAME=VALUE; ends with NULL */
         HANDLE standard[3];             /* inherited, and no other */

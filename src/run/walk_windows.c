@@ -65,12 +65,9 @@ int walk_find_name(HANDLE handle, char **out, abatis_error *err)
                 return error_windows(err, GetLastError(), "find the name of an open file");
         if (!has_letter(final))
                 return error_set(err, ABATIS_E_UNENFORCEABLE, "it is on no disk of this machine");
-        name = utf8_from_wide(final + 4);
+        name = wide_path_name(final);
         if (!name)
                 return error_set(err, ABATIS_E_INVALID, "its name is not valid UTF-16");
-        for (char *at = name; *at; at++)
-                if (*at == '\\')
-                        *at = '/';
         *out = name;
         return 0;
 }

@@ -16,7 +16,7 @@ static const abatis_host windows = {
         .system = SYSTEM_WINDOWS,
         .kernel = "10.0.26100",
         .uid = 1000,
-        .container = { .is_available = true, .trees = { "C:/Windows", "C:/Program Files" } },
+        .container = { .is_available = true, .trees = { "/c/Windows", "/c/Program Files" } },
 };
 
 /* The policy is finished, and freed. */

@@ -21,7 +21,7 @@ static void choose_subject(void)
 /* What entries for the subject allow, inherit-only ones aside. */
 static DWORD allowed(const char *name)
 {
-        wchar_t *wide = wide_from_utf8(at(name));
+        wchar_t *wide = wide_path(at(name));
         PSECURITY_DESCRIPTOR descriptor = NULL;
         DWORD mask = 0;
         ACL *list = NULL;
@@ -85,7 +85,7 @@ static struct plan *plan_of_world(void)
 
 static bool moves(const char *from, const char *to)
 {
-        wchar_t *wide_from = wide_from_utf8(at(from)), *wide_to = wide_from_utf8(at(to));
+        wchar_t *wide_from = wide_path(at(from)), *wide_to = wide_path(at(to));
         bool is_moved = MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING);
 
         free(wide_from);
@@ -159,7 +159,7 @@ static void check_names(void)
 static void open_to_subject(const char *name, DWORD mask)
 {
         const struct acl_entry entry = { mask, 0 };
-        wchar_t *wide = wide_from_utf8(at(name));
+        wchar_t *wide = wide_path(at(name));
         OWN_HANDLE HANDLE handle =
                 CreateFileW(wide, READ_CONTROL | WRITE_DAC, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
                             OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
@@ -214,7 +214,7 @@ static void check_open_before(void)
 /* By its owner, so that nobody may do anything with it, or its owner everything. */
 static void set_list(const char *name, const wchar_t *text)
 {
-        wchar_t *wide = wide_from_utf8(at(name));
+        wchar_t *wide = wide_path(at(name));
         PSECURITY_DESCRIPTOR descriptor = NULL;
 
         if (ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1, &descriptor, NULL))
@@ -234,7 +234,7 @@ static void check_failures(void)
 
         plan_step(plan, PLAN_WRITABLE, at("tree"), 0);
         plan_step(plan, PLAN_WRITABLE, at("other"), 0);
-        strings_add(&trees, "C:/nul", NULL);
+        strings_add(&trees, "/c/nul", NULL);
         strings_add(&trees, at("tree"), NULL);
         strings_add(&trees, at("other"), NULL);
         CHECK("two_trees_are_given", !places_open(plan, NULL, &places, &err) &&
@@ -295,26 +295,26 @@ void check_files(void)
 
 static void check_texts(void)
 {
-        static const char good[] = "abatis journal 1\nC:/a\nC:/b c\nend\n";
+        static const char good[] = "abatis journal 1\n/c/a\n/c/b c\nend\n";
         static const char *const bad[] = { "",
                                            "abatis journal 1\n",
-                                           "abatis journal 1\nC:/a\n",
-                                           "abatis journal 1\nC:/a\nend",
-                                           "abatis journal 1\nC:/a\nen",
+                                           "abatis journal 1\n/c/a\n",
+                                           "abatis journal 1\n/c/a\nend",
+                                           "abatis journal 1\n/c/a\nen",
                                            "abatis journal 2\nend\n",
-                                           "C:/a\nend\n",
-                                           "abatis journal 1\nC:/a\nend\nC:/b\n",
+                                           "/c/a\nend\n",
+                                           "abatis journal 1\n/c/a\nend\n/c/b\n",
                                            "abatis journal 1\n\\\\server\\share\nend\n",
-                                           "abatis journal 1\nC:/a/../b\nend\n",
+                                           "abatis journal 1\n/c/a/../b\nend\n",
                                            "abatis journal 1\nrelative\nend\n",
                                            "abatis journal 1\n\nend\n",
-                                           "abatis journal 1\nC:/a\xff\nend\n" };
-        static const char nul[] = "abatis journal 1\nC:/a\0b\nend\n";
+                                           "abatis journal 1\n/c/a\xff\nend\n" };
+        static const char nul[] = "abatis journal 1\n/c/a\0b\nend\n";
         struct strings trees = { 0 };
         bool are_refused = true;
 
         CHECK("a_journal_is_read", !journal_parse(good, sizeof(good) - 1, NAME, &trees, NULL) &&
-                                           trees.count == 2 && !strcmp(trees.items[1], "C:/b c"));
+                                           trees.count == 2 && !strcmp(trees.items[1], "/c/b c"));
         strings_done(&trees);
         trees = (struct strings){ 0 };
         for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -335,7 +335,7 @@ static void check_texts(void)
 
 static void write_file(const char *name, const char *text)
 {
-        FILE *file = fopen(at(name), "wb");
+        FILE *file = fopen(native(name), "wb");
 
         if (file) {
                 fputs(text, file);
@@ -366,7 +366,7 @@ static void check_replay(void)
                                                   !report.refused && !exists(path));
         CHECK("one_that_is_ended_is_gone", !journal_begin(directory, name, &trees, &journal, NULL) &&
                                                    !journal_end(&journal, NULL) && !exists(path));
-        write_file("journal/" NAME ".journal", "abatis journal 1\nC:/a\n");
+        write_file("journal/" NAME ".journal", "abatis journal 1\n/c/a\n");
         write_file("journal/Microsoft.MicrosoftEdge_8wekyb3d8bbwe.journal", "abatis journal 1\nend\n");
         CHECK("what_is_cut_or_not_ours_is_left_as_it_is",
               !journal_replay(directory, &report, NULL) && report.refused == 2 && !report.undone &&

@@ -5,14 +5,15 @@
 
 static void check_paths(void)
 {
-        static const char *const good[] = { "C:/Users/u/project", "z:/a",        "C:/",
-                                            "C:/console",         "C:/a b/.git", "C:/com10/lpt" };
+        static const char *const good[] = { "/c/Users/u/project", "/z/a",        "/c",
+                                            "/c/console",         "/c/a b/.git", "/c/com10/lpt" };
         static const char *const bad[] = {
-                "",          "/",         "C:",         "C:relative",   "//server/share", "C:/a//b",
-                "C:/a/",     "C:/a/../b", "C:/a/.",     "C:/a.",        "C:/a ",          "C:/a:b",
-                "C:/a\\b",   "C:/a*",     "C:/nul",     "C:/x/CON",     "C:/aux.txt",     "C:/com1",
-                "C:/LPT9.x", "C:/a\nb",   "C:/a\xff/b", "\\\\?\\C:/",   "//?/C:/a",       "1:/a",
-                "C:/conin$", "C:/a\"b",   "C:/a|b",     "GLOBALROOT/a", "C:/a<b",         "C:/a?"
+                "",          "/",         "/C",         "relative",     "//server/share", "/c/a//b",
+                "/c/a/",     "/c/a/../b", "/c/a/.",     "/c/a.",        "/c/a ",          "/c/a:b",
+                "/c/a\\b",   "/c/a*",     "/c/nul",     "/c/x/CON",     "/c/aux.txt",     "/c/com1",
+                "/c/LPT9.x", "/c/a\nb",   "/c/a\xff/b", "\\\\?\\C:/",   "//?/C:/a",       "/1/a",
+                "/c/conin$", "/c/a\"b",   "/c/a|b",     "GLOBALROOT/a", "/c/a<b",         "/c/a?",
+                "C:/a",      "/cd/a",     "/c/"
         };
         bool are_taken = true, are_refused = true;
 

@@ -1,0 +1,1 @@
+/* dirent.h: see posix_windows.h. */
