@@ -114,6 +114,14 @@ int64_t system_now(void)
         return ((int64_t)time.dwHighDateTime << 32 | time.dwLowDateTime) / 10 - INT64_C(11644473600000000);
 }
 
+/* To Windows a name is the same in all letters; to a policy that denies it, it has to be. */
+static void raise_name(char *variable)
+{
+        for (; *variable && *variable != '='; variable++)
+                if (*variable >= 'a' && *variable <= 'z')
+                        *variable = (char)(*variable - 'a' + 'A');
+}
+
 /* Made once, and kept. Values are as Windows has them: they are for commands. */
 char **system_environment(void)
 {
@@ -131,7 +139,7 @@ char **system_environment(void)
         /* Those that begin with "=" are cmd.exe's own notes. */
         for (at = block; at && *at && environment; at += wcslen(at) + 1)
                 if (*at != L'=' && (environment[count] = utf8_from_wide(at)))
-                        count++;
+                        raise_name(environment[count++]);
         FreeEnvironmentStringsW(block);
         return environment;
 }

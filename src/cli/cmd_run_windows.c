@@ -59,6 +59,17 @@ static int open_sandbox(const struct flags *flags, abatis_sandbox **out)
         return r;
 }
 
+/* Who has said that he wants none is not told. */
+static void say_that_there_is_no_log(const struct flags *flags)
+{
+        for (size_t i = 0; i < flags->setting_count; i++)
+                if (!strcmp(flags->settings[i].key, "audit.log"))
+                        return;
+        print_text(
+                2,
+                "abatis: warning: nothing is written down: there is no audit log on Windows yet (--no-audit)\n");
+}
+
 static int run_with_flags(const struct flags *flags)
 {
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
@@ -81,6 +92,7 @@ static int run_with_flags(const struct flags *flags)
         r = open_sandbox(flags, &sandbox);
         if (r)
                 return r;
+        say_that_there_is_no_log(flags);
         SetConsoleCtrlHandler(cancel, TRUE);
         if (abatis_job_prepare(&options, &running, &err) < 0)
                 r = fail(&err);

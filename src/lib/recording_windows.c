@@ -2,10 +2,15 @@
 #include "base/error.h"
 #include "lib/recording.h"
 
+static bool is_wanted(const abatis_policy *policy)
+{
+        return policy && !policy->audit.is_off && (policy->has[KEY_AUDIT_LOG] || policy->audit.log);
+}
+
 int recorder_open(struct recorder *recorder, abatis_policy *policy, abatis_error *err)
 {
         (void)recorder;
-        if (policy->has[KEY_AUDIT_LOG] && !policy->audit.is_off)
+        if (is_wanted(policy) || is_wanted(policy->ceiling))
                 return error_set(err, ABATIS_E_UNENFORCEABLE,
                                  "audit.log: there is no audit log on Windows yet; fix: audit.log: off");
         return 0;
