@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # program.sh: abatis.exe by wine, which has no containers: what it says of policies, and that it refuses to run. Read by run.sh.
 
 # What it says is in $scratch/said, with what it complains of in $scratch/stderr; its exit code in $code. $SECRET is a variable more.
