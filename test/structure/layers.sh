@@ -84,7 +84,8 @@ check_windows_headers() { # SRC
 check_backend_is_pure() { # SRC
         local src=$1 pure=" ctype.h inttypes.h limits.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h "
         local -A seen=()
-        local queue=() file path kind name bad=0
+        local queue=() file path kind name bad=0 includes
+        includes=$(list_includes "$src")
         mapfile -t queue < <(cd "$src" && find backend -name '*.[ch]')
         while [ ${#queue[@]} -gt 0 ]; do
                 file=${queue[0]} queue=("${queue[@]:1}")
@@ -98,7 +99,7 @@ check_backend_is_pure() { # SRC
                         elif [[ $kind == '"' && -e $src/$name ]]; then
                                 queue+=("$name")
                         fi
-                done < <(list_includes "$src")
+                done <<<"$includes"
         done
         return $bad
 }
