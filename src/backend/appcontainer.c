@@ -83,7 +83,7 @@ static bool is_ours_to_give(const struct container *container, const char *path)
         for (size_t i = 0; i < HOST_OPEN_TREES; i++)
                 if (*facts->trees[i] && is_below(facts->trees[i], path))
                         return false;
-        return strchr(path, '/') && strchr(path, '/')[1];
+        return path[1] && path[2]; /* "/c" is a drive */
 }
 
 static void leave_closed(struct container *container, const char *path, const char *why)
@@ -205,6 +205,44 @@ static void except(struct container *container, const char *tree, size_t index)
                    kind, index);
 }
 
+/* Outside the trees nothing is given; but something may have been, to all containers, before. */
+static void keep_closed(struct container *container, const char *path, size_t index)
+{
+        struct plan *plan = container->plan;
+
+        plan_cover(plan, container->step, CLAUSE_DENY, index);
+        plan_cover(plan, plan_step(plan, PLAN_CLOSED, path, 0), CLAUSE_DENY, index);
+}
+
+/* Whether this is given, or has something given in it: then it is too much to look through for what may match. */
+static bool has_given(const struct container *container, const char *path)
+{
+        for (size_t i = 0; i < container->given.count; i++)
+                if (is_below(container->given.items[i], path))
+                        return true;
+        return false;
+}
+
+/* The directory that the pattern names before anything that may be several names. */
+static void keep_pattern_closed(struct container *container, size_t index)
+{
+        const struct glob *glob = container->policy->rules[index].glob;
+        OWN_TEXT struct text directory = { 0 };
+
+        for (size_t i = 0; i < glob->count && glob->parts[i].kind == GLOB_NAME; i++) {
+                text_add(&directory, "/");
+                text_add_bytes(&directory, glob->parts[i].text, glob->parts[i].length);
+        }
+        if (directory.has_failed)
+                container->plan->has_failed = true;
+        else if (directory.data && !has_given(container, directory.data))
+                keep_closed(container, directory.data, index);
+        else
+                plan_miss(container->plan, CLAUSE_DENY, index,
+                          "an access list knows no patterns, and nobody looks through '%s'; name the paths",
+                          directory.data ? directory.data : "/");
+}
+
 static void hold_pattern(struct container *container, size_t index, enum clause_kind kind)
 {
         const struct rule *rule = &container->policy->rules[index];
@@ -230,7 +268,10 @@ static void hold_pattern(struct container *container, size_t index, enum clause_
                                   facts->trees[i]);
                         return;
                 }
-        plan_cover(plan, container->step, kind, index);
+        if (kind == CLAUSE_DENY)
+                keep_pattern_closed(container, index);
+        else
+                plan_cover(plan, container->step, kind, index);
 }
 
 static void hold_rule(struct container *container, size_t index)
@@ -254,6 +295,8 @@ static void hold_rule(struct container *container, size_t index)
         open = is_denied ? find_open_tree(container, rule->facts.real) : NULL;
         if (open)
                 plan_miss(plan, kind, index, "Windows opens '%s' to every container", open);
+        else if (!tree && is_denied && rule->facts.kind != PATH_ABSENT)
+                keep_closed(container, rule->facts.real, index);
         else if (!tree || (is_denied && rule->facts.kind == PATH_ABSENT && !rule->covers_later &&
                            !find_given(container, rule->facts.real, true)))
                 plan_cover(plan, container->step, kind, index);

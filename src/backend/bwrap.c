@@ -52,6 +52,7 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
         case PLAN_PROFILE:
                 return "it is for macOS";
         case PLAN_CONTAINER:
+        case PLAN_CLOSED:
         case PLAN_SUSPENDED:
         case PLAN_JOB_OBJECT:
         case PLAN_RESUME:

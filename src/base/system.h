@@ -14,6 +14,9 @@ extern const int system_name_flags, system_unnoted_flags;
 /* Whether one file may have several spellings: then a path is only known after each of its names was asked for. */
 extern const bool system_folds_names;
 
+/* What a user has written, in place: a path in the form of this system becomes one of ours, which begin with a slash. */
+void system_read_path(char *path);
+
 /* ELOOP at a symbolic link anywhere on the way, ENOSYS where the kernel cannot tell, or where a path without a link is not yet the
  * only one to its file. */
 int system_open_without_links(int directory, const char *path, unsigned flags);

@@ -28,6 +28,11 @@ const int system_name_flags = O_EXEC, system_unnoted_flags = 0;
 /* Most disks take both cases of a letter for the same, and several ways to write what is not ASCII. */
 const bool system_folds_names = true;
 
+void system_read_path(char *path)
+{
+        (void)path;
+}
+
 /* The kernel could tell that there is no link (O_NOFOLLOW_ANY), and not that every name is spelled as on the disk. */
 int system_open_without_links(int directory, const char *path, unsigned flags)
 {

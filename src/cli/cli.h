@@ -69,6 +69,9 @@ int print_document(char *text);
 
 /* ---- cli_<os>.c ---- */
 
+/* A word that may be a path in the form of this system becomes one of ours, in place. */
+void read_path(char *word);
+
 /* The file that we are, as far as the system tells it; or NULL. */
 const char *own_program(void);
 /* A file without a name in any directory, and the path by which a program that we become can open it. A descriptor, or -1 with

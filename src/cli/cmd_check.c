@@ -40,7 +40,7 @@ static int answer(const struct flags *flags, abatis_access access, const char *p
 
 int cmd_check(char **argv)
 {
-        const char *words[2] = { NULL, NULL };
+        char *words[2] = { NULL, NULL };
         struct flags flags;
         abatis_access access = ABATIS_READ;
         int r;
@@ -60,6 +60,8 @@ int cmd_check(char **argv)
                 r = parse_access(words[0], &access);
                 if (!r && (!words[1] || *flags.rest))
                         r = complain("usage: abatis check read|write|execute PATH [FLAGS]");
+                if (!r)
+                        read_path(words[1]);
                 if (!r)
                         r = answer(&flags, access, words[1]);
         }

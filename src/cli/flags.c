@@ -272,6 +272,7 @@ int flags_parse(char **argv, unsigned takes, struct flags *out)
         for (; *argv && **argv == '-' && strcmp(*argv, "-"); argv++) {
                 size_t length = strcspn(*argv, "=");
                 bool is_joined = (*argv)[length];
+                char *value = is_joined ? *argv + length + 1 : argv[1];
                 const struct flag *flag;
                 int r;
 
@@ -286,7 +287,9 @@ int flags_parse(char **argv, unsigned takes, struct flags *out)
                         return complain("%s takes no value", flag->name);
                 if (flag->has_value && !is_joined && !argv[1])
                         return complain("%s needs a value", flag->name);
-                r = apply(flag, is_joined ? *argv + length + 1 : argv[1], out);
+                if (flag->has_value)
+                        read_path(value);
+                r = apply(flag, value, out);
                 if (r)
                         return r;
                 argv += flag->has_value && !is_joined;

@@ -73,7 +73,8 @@ enum plan_op {
         PLAN_PIN,     /* path cannot be renamed away, so what lies below stays where it is denied */
         PLAN_PROTECT, /* path read-only inside a writable tree */
         PLAN_HIDE,    /* path replaced by an empty mode-000 one; value is its enum path_kind */
-        PLAN_HOSTS,   /* /etc/hosts is empty, so that every name is asked for */
+        PLAN_CLOSED, /* on Windows: path, which no tree that is given has in it, was not opened to containers before */
+        PLAN_HOSTS, /* /etc/hosts is empty, so that every name is asked for */
         PLAN_ENTER_ROOT,
         PLAN_PRIVATE_IPC,
         PLAN_NETWORK, /* a network of its own, and a relay to what the list allows; value is of enum plan_network */

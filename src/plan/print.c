@@ -38,6 +38,8 @@ static const struct op_text {
         [PLAN_PIN] = { "pin", "bind mount", "cannot be moved away" },
         [PLAN_PROTECT] = { "protect", "read-only bind mount", "readable, not writable" },
         [PLAN_HIDE] = { "hide", "mount mask (mode 000, read-only)", "neither readable nor writable" },
+        [PLAN_CLOSED] = { "closed", "access list, looked at",
+                          "closed to every container, with all below it, or nothing runs" },
         [PLAN_HOSTS] = { "hosts", "empty /etc/hosts", "no name is known inside: each is asked for" },
         [PLAN_ENTER_ROOT] = { "enter-root", "pivot_root", "the old root goes out of reach" },
         [PLAN_PRIVATE_IPC] = { "private-ipc", "IPC namespace", "System V and POSIX queues of its own" },

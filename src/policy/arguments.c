@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/reach.h"
+#include "base/system.h"
 #include "policy/policy.h"
 
 bool arguments_are_checked(const abatis_policy *policy)
@@ -49,7 +50,7 @@ static int find_denial(const abatis_policy *policy, const char *text, const char
                        const struct rule **out, abatis_error *err)
 {
         OWN_PATH_FACTS struct path_facts facts = { 0 };
-        OWN_FREE char *path = NULL;
+        OWN_FREE char *path = NULL, *written = strdup(text);
         bool is_allowed, is_short = false;
         const struct rule *rule;
         int r;
@@ -58,7 +59,10 @@ static int find_denial(const abatis_policy *policy, const char *text, const char
         /* No rule speaks of a longer one. */
         if (!*text || strlen(text) > PATH_LONGEST)
                 return 0;
-        path = make_absolute(policy, text, cwd, &is_short);
+        if (!written)
+                return error_memory(err);
+        system_read_path(written);
+        path = make_absolute(policy, written, cwd, &is_short);
         if (!path)
                 return is_short ? error_memory(err) : 0;
         r = path_resolve(path, NULL, &facts, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/system.h"
 #include "policy/compose.h"
 #include "policy/glob.h"
 
@@ -113,6 +114,7 @@ int expand_path(const abatis_policy *policy, const struct entry *entry, enum mea
         r = expand_text(policy, entry->value, is_pattern, &text, err);
         if (r < 0 || !text)
                 return r;
+        system_read_path(text);
         if (!strncmp(entry->value, "${tmp}", 6))
                 return error_set(err, ABATIS_E_INVALID, "'%s': the private /tmp is empty at first",
                                  entry->value);

@@ -141,35 +141,67 @@ int acl_change(HANDLE object, PSID sid, const struct acl_entry *entries, size_t 
         return r;
 }
 
-/* S-1-15-2 are containers, S-1-15-3 their capabilities. */
-static bool is_of_containers(PSID sid)
+/* What every container has, or may be given by us: S-1-15-2-1 and -2 are ALL (RESTRICTED) APPLICATION PACKAGES, S-1-15-3-1 to -3 the
+ * capabilities for networks. Those of one container or another do not open anything to ours. */
+static bool is_of_all(PSID sid)
 {
         static const SID_IDENTIFIER_AUTHORITY packages = { { 0, 0, 0, 0, 0, 15 } };
+        DWORD kind, number;
 
-        return !memcmp(GetSidIdentifierAuthority(sid), &packages, sizeof(packages));
+        if (memcmp(GetSidIdentifierAuthority(sid), &packages, sizeof(packages)) != 0 ||
+            *GetSidSubAuthorityCount(sid) != 2)
+                return false;
+        kind = *GetSidSubAuthority(sid, 0);
+        number = *GetSidSubAuthority(sid, 1);
+        return (kind == SECURITY_APP_PACKAGE_BASE_RID && (number == 1 || number == 2)) ||
+               (kind == SECURITY_CAPABILITY_BASE_RID && number >= 1 && number <= 3);
 }
 
-int acl_is_open(HANDLE object, bool *is_open, abatis_error *err)
+/* An entry with a condition counts as if it held, and one that is about a part of an object as if it was about ours. */
+static bool is_for(ACE_HEADER *entry, PSID sid)
+{
+        switch (entry->AceType) {
+        case ACCESS_ALLOWED_ACE_TYPE:
+        case ACCESS_ALLOWED_CALLBACK_ACE_TYPE:
+                return EqualSid(sid_of(entry), sid) || is_of_all(sid_of(entry));
+        case ACCESS_ALLOWED_OBJECT_ACE_TYPE:
+        case ACCESS_ALLOWED_CALLBACK_OBJECT_ACE_TYPE:
+        case ACCESS_ALLOWED_COMPOUND_ACE_TYPE:
+                return true;
+        default:
+                return false;
+        }
+}
+
+DWORD acl_rights(const ACL *list, PSID sid)
+{
+        static GENERIC_MAPPING files = { FILE_GENERIC_READ, FILE_GENERIC_WRITE, FILE_GENERIC_EXECUTE,
+                                         FILE_ALL_ACCESS };
+        DWORD rights = 0;
+
+        for (DWORD i = 0; list && i < list->AceCount; i++) {
+                ACCESS_ALLOWED_ACE *entry;
+
+                if (!GetAce((ACL *)list, i, (void **)&entry))
+                        return FILE_ALL_ACCESS;
+                if (is_for(&entry->Header, sid))
+                        rights |= entry->Mask;
+        }
+        MapGenericMask(&rights, &files);
+        return list ? rights : FILE_ALL_ACCESS;
+}
+
+int acl_find_rights(HANDLE object, PSID sid, DWORD *out, abatis_error *err)
 {
         OWN_FREE SECURITY_DESCRIPTOR *descriptor = NULL;
         BOOL is_present = FALSE, is_default;
         ACL *list = NULL;
-        bool found = false;
         int r = read_descriptor(object, &descriptor, err);
 
         if (r < 0)
                 return r;
         if (!GetSecurityDescriptorDacl(descriptor, &is_present, &list, &is_default))
                 return error_windows(err, GetLastError(), "read an access list");
-        if (!is_present || !list)
-                found = true;
-        for (DWORD i = 0; !found && i < list->AceCount; i++) {
-                ACE_HEADER *entry;
-
-                if (!GetAce(list, i, (void **)&entry))
-                        return error_windows(err, GetLastError(), "read an access list");
-                found = entry->AceType == ACCESS_ALLOWED_ACE_TYPE && is_of_containers(sid_of(entry));
-        }
-        *is_open = found;
+        *out = acl_rights(is_present ? list : NULL, sid);
         return 0;
 }

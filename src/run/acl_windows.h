@@ -18,7 +18,11 @@ int acl_make(const ACL *old, PSID sid, const struct acl_entry *entries, size_t c
  * may do everything by is left alone, and one that inherits nothing too if these are inherited. */
 int acl_change(HANDLE object, PSID sid, const struct acl_entry *entries, size_t count, size_t *removed,
                abatis_error *err);
-/* True when containers were given something already, or there is no list: then nothing of it is closed to ours. */
-int acl_is_open(HANDLE object, bool *is_open, abatis_error *err);
+
+/* What the list allows this container already, also by what it allows all of them, to the file or to what is made in it later. Entries
+ * that deny something are not counted: they may be for others. Without a list all is allowed. */
+DWORD acl_rights(const ACL *list, PSID sid);
+/* Of an open file or directory (READ_CONTROL). */
+int acl_find_rights(HANDLE object, PSID sid, DWORD *out, abatis_error *err);
 
 #endif

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <winternl.h>
 
+#include "base/error.h"
 #include "base/own.h"
 #include "run/container_windows.h"
+#include "run/firewall_windows.h"
+#include "run/run.h"
 
 /* The version as it is: the documented function tells programs what they want to hear. */
 static void find_version(abatis_host *host)
@@ -51,14 +54,10 @@ static bool is_elevated(void)
 /* As policies spell paths. */
 static void add_tree(struct host_container *container, size_t number, const wchar_t *path)
 {
-        OWN_FREE char *utf8 = utf8_from_wide(path);
+        OWN_FREE char *name = wide_path_name(path);
 
-        if (!utf8 || strlen(utf8) >= sizeof(container->trees[number]))
-                return;
-        for (char *at = utf8; *at; at++)
-                if (*at == '\\')
-                        *at = '/';
-        strcpy(container->trees[number], utf8);
+        if (name && strlen(name) < sizeof(container->trees[number]))
+                strcpy(container->trees[number], name);
 }
 
 static void find_trees(struct host_container *container)
@@ -94,4 +93,27 @@ void windows_probe(abatis_host *host)
                 host->container.is_available = false;
                 strcpy(host->container.reason, "Windows does not say where its own directory is");
         }
+}
+
+static void add_finding(abatis_host *host, const char *name, const char *missing, const char *detail)
+{
+        struct host_finding *finding = &host->findings[host->finding_count++];
+
+        *finding = (struct host_finding){ .name = name, .is_available = !missing, .is_required = true };
+        snprintf(finding->detail, sizeof(finding->detail), "%s", missing ? missing : detail);
+}
+
+int host_probe_fully(abatis_host *host, abatis_error *err)
+{
+        abatis_error firewall = { 0 };
+
+        windows_probe(host);
+        host->findings = calloc(HOST_MAX_FINDINGS, sizeof(*host->findings));
+        if (!host->findings)
+                return error_memory(err);
+        add_finding(host, "AppContainer", host->container.is_available ? NULL : host->container.reason,
+                    "its functions are there; none was made");
+        add_finding(host, "firewall", firewall_check(&firewall) < 0 ? firewall.message : NULL,
+                    "its services run, which network.mode deny needs");
+        return 0;
 }

@@ -85,12 +85,9 @@ int journal_find_directory(char **out, abatis_error *err)
                 if (!CreateDirectoryW(path, NULL) && GetLastError() != ERROR_ALREADY_EXISTS)
                         return error_windows(err, GetLastError(), "make the directory for journals");
         }
-        utf8 = utf8_from_wide(path);
+        utf8 = wide_path_name(path);
         if (!utf8)
-                return error_memory(err);
-        for (char *at = utf8; *at; at++)
-                if (*at == '\\')
-                        *at = '/';
+                return error_set(err, ABATIS_E_SYSTEM, "the user's directory for local data is on no drive");
         *out = utf8;
         return 0;
 }
@@ -189,8 +186,8 @@ static int undo(HANDLE file, const char *name, size_t *entries, abatis_error *er
                 r = journal_parse(text, length, name, &trees, err);
         if (!r)
                 r = container_find_sid(name, &sid, err);
-        for (size_t i = 0; i < trees.count && !r; i++)
-                r = places_revoke(trees.items[i], &sid.u.sid, entries, err);
+        if (!r)
+                r = places_revoke_all(&trees, &sid.u.sid, entries, err);
         strings_done(&trees);
         if (!r)
                 r = container_remove(name, err);

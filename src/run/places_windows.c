@@ -7,17 +7,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <winternl.h>
 
 #include "base/error.h"
 #include "base/own.h"
 #include "run/acl_windows.h"
+#include "run/look_windows.h"
+#include "run/turn_windows.h"
 
 /* The last is for knowing which file it is: NtCreateFile() gives it to nobody by itself. */
 #define CHANGING (READ_CONTROL | WRITE_DAC | SYNCHRONIZE | FILE_READ_ATTRIBUTES)
 #define LISTING (CHANGING | FILE_LIST_DIRECTORY)
-
-enum { DEEPEST = 512, LIST_SIZE = 16 * 1024 };
 
 enum {
         MAY_READ = FILE_GENERIC_READ,
@@ -28,58 +27,81 @@ enum {
 
 /* ---- what is where -------------------------------------------------------------------------------------- */
 
-static bool identify(HANDLE handle, DWORD *volume, ULONGLONG *index, DWORD *attributes)
+int places_find(const struct places *places, HANDLE handle, const struct place **out, abatis_error *err)
 {
-        BY_HANDLE_FILE_INFORMATION facts;
-
-        if (!GetFileInformationByHandle(handle, &facts))
-                return false;
-        *volume = facts.dwVolumeSerialNumber;
-        *index = (ULONGLONG)facts.nFileIndexHigh << 32 | facts.nFileIndexLow;
-        *attributes = facts.dwFileAttributes;
-        return true;
-}
-
-/* *out is NULL if it is none of them. What cannot be known is an error: it could be an exception. */
-static int find_place(const struct places *places, HANDLE handle, const struct place **out, abatis_error *err)
-{
-        DWORD volume, attributes;
-        ULONGLONG index;
+        struct walk_file file;
 
         *out = NULL;
         if (!places)
                 return 0;
-        if (!identify(handle, &volume, &index, &attributes))
+        if (!walk_identify(handle, &file))
                 return error_windows(err, GetLastError(), "look at a file below the tree");
         for (size_t i = 0; i < places->count; i++) {
                 const struct place *place = &places->items[i];
 
-                if (place->volume == volume && place->index == index && (!*out || place->kind > (*out)->kind))
+                if (place->file.volume == file.volume && place->file.index == file.index &&
+                    (!*out || place->kind > (*out)->kind))
                         *out = place;
         }
         return 0;
 }
 
-/* Whoever reads data and shares no DELETE keeps everybody from moving, removing and replacing it. */
-static int open_path(const char *path, DWORD access, DWORD sharing, HANDLE *out, abatis_error *err)
+/* Whoever reads data and shares no DELETE keeps everybody from moving, removing and replacing it. What is only looked at is nobody's
+ * to hold. */
+static int open_place(struct place *place, abatis_error *err)
 {
-        OWN_FREE wchar_t *wide = NULL;
-        int r = windows_path(path, &wide, err);
+        static const DWORD access[] = { [PLACE_PINNED] = CHANGING,
+                                        [PLACE_SHOWN] = CHANGING,
+                                        [PLACE_WRITABLE] = CHANGING,
+                                        [PLACE_PROTECTED] = LISTING,
+                                        [PLACE_CLOSED] = FILE_READ_ATTRIBUTES,
+                                        [PLACE_HIDDEN] = LISTING };
+        bool is_held = place->kind == PLACE_PROTECTED || place->kind == PLACE_HIDDEN;
 
-        if (r < 0)
-                return r;
-        *out = CreateFileW(wide, access, sharing, NULL, OPEN_EXISTING,
-                           FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
-        return is_handle(*out) ? 0 : error_windows(err, GetLastError(), "open '%s'", path);
+        return walk_open(place->path, access[place->kind],
+                         FILE_SHARE_READ | FILE_SHARE_WRITE | (is_held ? 0 : FILE_SHARE_DELETE),
+                         &place->handle, err);
+}
+
+/* Rules were compared by their names, which must therefore be the only ones: not short, not in other letters, not through a link. */
+static int check_name(const struct place *place, abatis_error *err)
+{
+        OWN_FREE char *name = NULL;
+        abatis_error below = { 0 };
+
+        if (walk_find_name(place->handle, &name, &below) < 0)
+                return error_within(err, &below, "'%s'", place->path);
+        if (!strcmp(name, place->path))
+                return 0;
+        return error_set(err, ABATIS_E_UNENFORCEABLE,
+                         "'%s' is '%s' for Windows, and rules are compared by that name", place->path, name);
+}
+
+static bool is_gone(const abatis_error *err)
+{
+        return err->os_errno == ERROR_FILE_NOT_FOUND || err->os_errno == ERROR_PATH_NOT_FOUND;
+}
+
+static int examine(struct place *place, abatis_error *err)
+{
+        int r;
+
+        if (!walk_identify(place->handle, &place->file))
+                return error_windows(err, GetLastError(), "look at '%s'", place->path);
+        if (place->file.attributes & FILE_ATTRIBUTE_REPARSE_POINT)
+                return error_set(err, ABATIS_E_INVALID,
+                                 "'%s' is a link, and no link can be given or excepted", place->path);
+        place->is_directory = place->file.attributes & FILE_ATTRIBUTE_DIRECTORY;
+        r = walk_check_volume(place->handle, place->path, err);
+        return r < 0 ? r : check_name(place, err);
 }
 
 static int add_place(struct places *places, enum place_kind kind, const char *path, bool is_executable,
                      abatis_error *err)
 {
-        bool is_held = kind == PLACE_PROTECTED || kind == PLACE_HIDDEN;
         struct place *items = realloc(places->items, (places->count + 1) * sizeof(*items));
+        abatis_error below = { 0 };
         struct place *place;
-        DWORD attributes;
         int r;
 
         if (!items)
@@ -87,19 +109,14 @@ static int add_place(struct places *places, enum place_kind kind, const char *pa
         places->items = items;
         place = &items[places->count];
         *place = (struct place){ .kind = kind, .path = path, .is_executable = is_executable };
-        r = open_path(path, is_held ? LISTING : CHANGING,
-                      FILE_SHARE_READ | FILE_SHARE_WRITE | (is_held ? 0 : FILE_SHARE_DELETE), &place->handle,
-                      err);
+        r = open_place(place, &below);
+        /* What is not there cannot be open. */
+        if (r < 0 && kind == PLACE_CLOSED && is_gone(&below))
+                return 0;
         if (r < 0)
-                return r;
+                return error_within(err, &below, "a path of the plan");
         places->count++;
-        if (!identify(place->handle, &place->volume, &place->index, &attributes))
-                return error_windows(err, GetLastError(), "look at '%s'", path);
-        if (attributes & FILE_ATTRIBUTE_REPARSE_POINT)
-                return error_set(err, ABATIS_E_INVALID,
-                                 "'%s' is a link, and no link can be given or excepted", path);
-        place->is_directory = attributes & FILE_ATTRIBUTE_DIRECTORY;
-        return 0;
+        return examine(place, err);
 }
 
 static int add_step(struct places *places, const struct step *step, abatis_error *err)
@@ -107,11 +124,9 @@ static int add_step(struct places *places, const struct step *step, abatis_error
         static const struct {
                 enum plan_op op;
                 enum place_kind kind;
-        } kinds[] = { { PLAN_SHOW, PLACE_SHOWN },
-                      { PLAN_WRITABLE, PLACE_WRITABLE },
-                      { PLAN_PIN, PLACE_PINNED },
-                      { PLAN_PROTECT, PLACE_PROTECTED },
-                      { PLAN_HIDE, PLACE_HIDDEN } };
+        } kinds[] = { { PLAN_SHOW, PLACE_SHOWN },    { PLAN_WRITABLE, PLACE_WRITABLE },
+                      { PLAN_PIN, PLACE_PINNED },    { PLAN_PROTECT, PLACE_PROTECTED },
+                      { PLAN_CLOSED, PLACE_CLOSED }, { PLAN_HIDE, PLACE_HIDDEN } };
 
         for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
                 if (kinds[i].op == step->op)
@@ -152,31 +167,15 @@ struct walk {
         const struct places *places; /* NULL: entries are taken away */
         PSID sid;
         DWORD file_mask, directory_mask;
-        size_t removed;
+        size_t removed, failed;
+        abatis_error first; /* why, of those that failed */
         abatis_error *err;
 };
 
 static int visit_below(struct walk *walk, HANDLE directory, unsigned depth);
 
-/* From the directory that it was found in. A link is opened as itself. */
-static NTSTATUS open_child(HANDLE directory, wchar_t *name, USHORT size, ACCESS_MASK access, HANDLE *out)
-{
-        UNICODE_STRING string = { size, size, name };
-        OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes),
-                                         .RootDirectory = directory,
-                                         .ObjectName = &string };
-        IO_STATUS_BLOCK status;
-
-        return NtCreateFile(out, access, &attributes, &status, NULL, 0,
-                            FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, FILE_OPEN,
-                            FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_FOR_BACKUP_INTENT |
-                                    FILE_OPEN_REPARSE_POINT,
-                            NULL, 0);
-}
-
 /* The first of these allow something to a directory or file itself, the others to what is made in it later. */
-static int change(const struct walk *walk, HANDLE handle, bool is_directory, BYTE flags, DWORD not_itself,
-                  size_t *removed)
+static int change(struct walk *walk, HANDLE handle, bool is_directory, BYTE flags, DWORD not_itself)
 {
         DWORD itself = (is_directory ? walk->directory_mask : walk->file_mask) & ~not_itself;
         struct acl_entry entries[] = {
@@ -189,151 +188,127 @@ static int change(const struct walk *walk, HANDLE handle, bool is_directory, BYT
                           !walk->places  ? 0
                           : is_directory ? sizeof(entries) / sizeof(*entries)
                                          : 1,
-                          removed, walk->err);
+                          &walk->removed, walk->err);
 }
 
-static int visit_child(struct walk *walk, HANDLE directory, FILE_ID_BOTH_DIR_INFO *entry, unsigned depth)
+/* What is not ours to change stays closed; but nothing must stay open. */
+static int say_unopened(const struct walk *walk, DWORD failure)
+{
+        if (walk->places || failure == ERROR_FILE_NOT_FOUND)
+                return 0;
+        return error_windows(walk->err, failure, "open a file to take its entry away");
+}
+
+static int visit_child(struct walk *walk, HANDLE directory, const FILE_ID_BOTH_DIR_INFO *entry,
+                       unsigned depth)
 {
         bool is_directory = entry->FileAttributes & FILE_ATTRIBUTE_DIRECTORY;
         OWN_HANDLE HANDLE child = NULL;
         const struct place *place;
         bool is_pinned;
+        DWORD failure;
         int r;
 
         if (entry->FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT)
                 return 0;
-        /* What is not ours to change stays closed; but nothing must stay open. */
-        if (open_child(directory, entry->FileName, (USHORT)entry->FileNameLength,
-                       is_directory ? LISTING : CHANGING, &child) != 0)
-                return walk->places
-                               ? 0
-                               : error_set(walk->err, ABATIS_E_SYSTEM,
-                                           "a file below the tree cannot be opened to take its entry away");
-        r = find_place(walk->places, child, &place, walk->err);
+        failure = walk_open_child(directory, entry, is_directory ? LISTING : CHANGING, &child);
+        if (failure)
+                return say_unopened(walk, failure);
+        r = places_find(walk->places, child, &place, walk->err);
         if (r < 0)
                 return r;
         is_pinned = place && place->kind == PLACE_PINNED;
         if (place && !is_pinned)
                 return 0; /* it has a walk of its own, or none */
-        r = change(walk, child, is_directory, is_pinned ? 0 : INHERITED_ACE, is_pinned ? DELETE : 0,
-                   &walk->removed);
-        return r || !is_directory ? r : visit_below(walk, child, depth + 1);
+        r = change(walk, child, is_directory, is_pinned ? 0 : INHERITED_ACE, is_pinned ? DELETE : 0);
+        /* Where one entry stays, those below it are taken away all the same. */
+        if (is_directory && (!r || !walk->places)) {
+                int below = visit_below(walk, child, depth + 1);
+
+                r = r ? r : below;
+        }
+        return r;
 }
 
-static int visit_entries(struct walk *walk, HANDLE directory, void *list, unsigned depth)
+/* Who gives stops at the first failure; who takes away does what can be done, and tells. */
+static int visit(void *user, HANDLE directory, FILE_ID_BOTH_DIR_INFO *entry, unsigned depth)
 {
-        FILE_ID_BOTH_DIR_INFO *entry = list;
-        int r = 0;
+        struct walk *walk = user;
+        abatis_error err = { 0 };
+        abatis_error *outer = walk->err;
+        int r;
 
-        for (;;) {
-                bool is_dots = entry->FileName[0] == L'.' &&
-                               (entry->FileNameLength == 2 ||
-                                (entry->FileNameLength == 4 && entry->FileName[1] == L'.'));
-
-                if (!is_dots)
-                        r = visit_child(walk, directory, entry, depth);
-                if (r < 0 || !entry->NextEntryOffset)
-                        return r;
-                entry = (void *)((char *)entry + entry->NextEntryOffset);
-        }
+        if (walk->places)
+                return visit_child(walk, directory, entry, depth);
+        walk->err = &err;
+        r = visit_child(walk, directory, entry, depth);
+        walk->err = outer;
+        if (r < 0 && !walk->failed++)
+                walk->first = err;
+        return 0;
 }
 
 static int visit_below(struct walk *walk, HANDLE directory, unsigned depth)
 {
-        OWN_FREE void *list = malloc(LIST_SIZE);
-        int r = 0;
-
-        if (!list)
-                return error_memory(walk->err);
-        if (depth > DEEPEST)
-                return error_set(walk->err, ABATIS_E_SYSTEM, "directories are nested more than %d deep",
-                                 DEEPEST);
-        while (!r && GetFileInformationByHandleEx(directory, FileIdBothDirectoryInfo, list, LIST_SIZE))
-                r = visit_entries(walk, directory, list, depth);
-        if (!r && GetLastError() != ERROR_NO_MORE_FILES)
-                r = error_windows(walk->err, GetLastError(), "list a directory");
-        return r;
+        return walk_entries(directory, depth, visit, walk, walk->err);
 }
 
 static int visit_root(struct walk *walk, const char *path)
 {
         OWN_HANDLE HANDLE root = NULL;
         const struct place *place;
-        DWORD volume, attributes;
-        ULONGLONG index;
-        int r = open_path(path, LISTING, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, &root,
+        struct walk_file file;
+        int below = 0;
+        int r = walk_open(path, LISTING, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, &root,
                           walk->err);
 
         if (r < 0)
                 return r;
-        if (!identify(root, &volume, &index, &attributes))
+        if (!walk_identify(root, &file))
                 return error_windows(walk->err, GetLastError(), "look at '%s'", path);
-        if (attributes & FILE_ATTRIBUTE_REPARSE_POINT)
+        if (file.attributes & FILE_ATTRIBUTE_REPARSE_POINT)
                 return error_set(walk->err, ABATIS_E_INVALID, "'%s' is a link", path);
-        r = find_place(walk->places, root, &place, walk->err);
-        if (!r && place && place->kind == PLACE_HIDDEN)
+        r = places_find(walk->places, root, &place, walk->err);
+        if (!r && place && (place->kind == PLACE_HIDDEN || place->kind == PLACE_CLOSED))
                 r = error_set(walk->err, ABATIS_E_UNENFORCEABLE, "'%s' is given, and denied by another name",
                               path);
         if (!r)
-                r = change(walk, root, attributes & FILE_ATTRIBUTE_DIRECTORY, 0, DELETE, &walk->removed);
-        if (r < 0 || !(attributes & FILE_ATTRIBUTE_DIRECTORY))
+                r = change(walk, root, file.attributes & FILE_ATTRIBUTE_DIRECTORY, 0, DELETE);
+        if (file.attributes & FILE_ATTRIBUTE_DIRECTORY && (!r || !walk->places))
+                below = visit_below(walk, root, 0);
+        return r ? r : below;
+}
+
+/* Of two that are the same file the one that counts is walked. */
+static int give(const struct places *places, const struct place *place, PSID sid, abatis_error *err)
+{
+        DWORD mask = MAY_READ | (place->kind == PLACE_WRITABLE ? MAY_WRITE : 0);
+        struct walk walk = { .places = places,
+                             .sid = sid,
+                             .file_mask = mask | (place->is_executable ? MAY_EXECUTE : 0),
+                             /* To go through a directory is no execution. */
+                             .directory_mask = mask | MAY_EXECUTE,
+                             .err = err };
+        const struct place *found = NULL;
+        int r = places_find(places, place->handle, &found, err);
+
+        if (r < 0 || (found && found->kind > place->kind && found->kind <= PLACE_PROTECTED))
                 return r;
-        return visit_below(walk, root, 0);
-}
-
-/* Held by who walks. Containers have names of their own, and do not meet this one. */
-static int take_turn(HANDLE *out, abatis_error *err)
-{
-        OWN_HANDLE HANDLE turn = CreateMutexW(NULL, FALSE, L"Local\\abatis-access-lists");
-        DWORD waited = turn ? WaitForSingleObject(turn, INFINITE) : WAIT_FAILED;
-
-        if (waited != WAIT_OBJECT_0 && waited != WAIT_ABANDONED)
-                return error_windows(err, GetLastError(), "wait for another abatis");
-        *out = take_handle(&turn);
-        return 0;
-}
-
-static void end_turn(HANDLE *turn)
-{
-        if (is_handle(*turn))
-                ReleaseMutex(*turn);
-        own_handle_close(turn);
-}
-
-#define OWN_TURN __attribute__((cleanup(end_turn)))
-
-/* An exception that was given to containers already would be none. */
-static int check_exception(const struct place *place, abatis_error *err)
-{
-        bool is_open = false;
-        int r = acl_is_open(place->handle, &is_open, err);
-
-        if (r < 0 || !is_open)
-                return r;
-        return error_set(err, ABATIS_E_UNENFORCEABLE,
-                         "'%s' cannot be denied: its access list is open to containers already", place->path);
+        return visit_root(&walk, place->path);
 }
 
 int places_grant(const struct places *places, PSID sid, abatis_error *err)
 {
         OWN_TURN HANDLE turn = NULL;
-        int r = take_turn(&turn, err);
+        int r = turn_take(&turn, err);
 
-        for (size_t i = 0; i < places->count && !r; i++)
-                if (places->items[i].kind == PLACE_HIDDEN)
-                        r = check_exception(&places->items[i], err);
+        if (!r)
+                r = look_at_places(places, sid, err);
         for (size_t i = 0; i < places->count && !r; i++) {
-                const struct place *place = &places->items[i];
-                DWORD mask = MAY_READ | (place->kind == PLACE_WRITABLE ? MAY_WRITE : 0);
-                struct walk walk = { .places = places,
-                                     .sid = sid,
-                                     .file_mask = mask | (place->is_executable ? MAY_EXECUTE : 0),
-                                     /* To go through a directory is no execution. */
-                                     .directory_mask = mask | MAY_EXECUTE,
-                                     .err = err };
+                enum place_kind kind = places->items[i].kind;
 
-                if (place->kind != PLACE_HIDDEN && place->kind != PLACE_PINNED)
-                        r = visit_root(&walk, place->path);
+                if (kind == PLACE_SHOWN || kind == PLACE_WRITABLE || kind == PLACE_PROTECTED)
+                        r = give(places, &places->items[i], sid, err);
         }
         return r;
 }
@@ -343,16 +318,28 @@ int places_revoke(const char *tree, PSID sid, size_t *removed, abatis_error *err
         OWN_TURN HANDLE turn = NULL;
         abatis_error below = { 0 };
         struct walk walk = { .sid = sid, .err = &below };
-        int r = take_turn(&turn, err);
+        int r = turn_take(&turn, err);
 
         if (r < 0)
                 return r;
         r = visit_root(&walk, tree);
-        if (r == ABATIS_E_SYSTEM &&
-            (below.os_errno == ERROR_FILE_NOT_FOUND || below.os_errno == ERROR_PATH_NOT_FOUND))
-                r = 0;
-        if (r < 0)
-                return error_within(err, &below, "take access entries away from '%s'", tree);
         *removed += walk.removed;
-        return 0;
+        if (r == ABATIS_E_SYSTEM && is_gone(&below))
+                return 0;
+        if (!r && !walk.failed)
+                return 0;
+        return error_within(err, r < 0 ? &below : &walk.first, "take %zu access entries away from '%s'",
+                            walk.failed + (r < 0), tree);
+}
+
+int places_revoke_all(const struct strings *trees, PSID sid, size_t *removed, abatis_error *err)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < trees->count; i++) {
+                int of_tree = places_revoke(trees->items[i], sid, removed, r < 0 ? NULL : err);
+
+                r = r < 0 ? r : of_tree;
+        }
+        return r;
 }

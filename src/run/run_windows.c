@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "run/container_windows.h"
+#include "run/firewall_windows.h"
 #include "run/places_windows.h"
 #include "run/start_windows.h"
 #include "run/token_windows.h"
@@ -15,9 +16,10 @@ enum { LOOK_EVERY = 50, ENDED_BY_US = 137 };
 
 /* What one of the two pipes has said. */
 struct reader {
-        HANDLE pipe, thread; /* owned */
+        HANDLE pipe, thread, end; /* owned; the last is an event: all writers of the job are gone */
         struct text kept;
-        uint64_t most, total; /* 0: all is kept */
+        HANDLE to;                    /* borrowed: where it goes at once; NULL: it is kept */
+        uint64_t most, total, passed; /* 0: all is kept */
 };
 
 struct job {
@@ -60,6 +62,7 @@ static int read_step(struct job *job, const struct step *step, abatis_error *err
                 return strings_add(&job->trees, step->path, err);
         case PLAN_PIN:
         case PLAN_HIDE:
+        case PLAN_CLOSED:
         case PLAN_OWN_TMP:
         case PLAN_SUSPENDED:
         case PLAN_RESUME:
@@ -136,6 +139,8 @@ static int make_container(struct job *job, struct journal_report *report, abatis
                 return error_set(err, ABATIS_E_BACKEND, "the backend appcontainer is not available: %s",
                                  reason);
         r = journal_find_directory(&directory, err);
+        if (!r && !job->container->value)
+                r = firewall_check(err);
         if (!r)
                 r = journal_replay(directory, report, err);
         if (!r)
@@ -157,13 +162,12 @@ static int make_container(struct job *job, struct journal_report *report, abatis
 static int remove_container(struct job *job, abatis_error *err)
 {
         size_t removed = 0;
-        int r = 0;
+        int r;
 
         places_done(&job->places);
         if (!job->has_journal)
                 return 0;
-        for (size_t i = 0; i < job->trees.count && !r; i++)
-                r = places_revoke(job->trees.items[i], &job->sid.u.sid, &removed, err);
+        r = places_revoke_all(&job->trees, &job->sid.u.sid, &removed, err);
         if (!r)
                 r = container_remove(job->name, err);
         if (!r)
@@ -174,19 +178,64 @@ static int remove_container(struct job *job, abatis_error *err)
 
 /* ---- input and output ----------------------------------------------------------------------------------- */
 
+static void keep(struct reader *reader, const char *bytes, DWORD length)
+{
+        uint64_t room = !reader->most                  ? length
+                        : reader->total < reader->most ? reader->most - reader->total
+                                                       : 0;
+        DWORD size = room < length ? (DWORD)room : length, written;
+
+        /* Who does not take it any more has his reasons; the command goes on. */
+        if (reader->to)
+                WriteFile(reader->to, bytes, size, &written, NULL);
+        else
+                text_add_bytes(&reader->kept, bytes, size);
+        reader->passed += size;
+        reader->total += length;
+}
+
+/* What is left in the pipe when nobody of the job is there to write any more. */
+static void drain(struct reader *reader)
+{
+        char buffer[16 * 1024];
+        DWORD left = 0, got = 0;
+
+        if (!PeekNamedPipe(reader->pipe, NULL, 0, NULL, &left, NULL))
+                return;
+        for (; left; left -= got) {
+                if (!ReadFile(reader->pipe, buffer, left < sizeof(buffer) ? left : sizeof(buffer), &got,
+                              NULL) ||
+                    !got)
+                        return;
+                keep(reader, buffer, got);
+        }
+}
+
 static DWORD WINAPI read_all(void *argument)
 {
         struct reader *reader = argument;
         char buffer[16 * 1024];
         DWORD got;
 
-        while (ReadFile(reader->pipe, buffer, sizeof(buffer), &got, NULL) && got) {
-                uint64_t room = reader->most ? reader->most - reader->kept.length : got;
-
-                text_add_bytes(&reader->kept, buffer, room < got ? (size_t)room : got);
-                reader->total += got;
+        while (WaitForSingleObject(reader->end, 0) != WAIT_OBJECT_0) {
+                if (ReadFile(reader->pipe, buffer, sizeof(buffer), &got, NULL) && got)
+                        keep(reader, buffer, got);
+                else if (GetLastError() != ERROR_OPERATION_ABORTED)
+                        return 0;
         }
+        drain(reader);
         return 0;
+}
+
+/* When nothing of the job runs. A pipe ends with its last writer, and that may be a stranger: a program that somebody else has started from here
+ * at the moment when the command's end could be inherited. */
+static void end_reader(struct reader *reader)
+{
+        if (!reader->thread)
+                return;
+        SetEvent(reader->end);
+        while (WaitForSingleObject(reader->thread, LOOK_EVERY) == WAIT_TIMEOUT)
+                CancelSynchronousIo(reader->thread);
 }
 
 static int open_streams(struct job *job, abatis_error *err)
@@ -211,7 +260,11 @@ static int open_streams(struct job *job, abatis_error *err)
 static int start_readers(struct job *job, abatis_error *err)
 {
         for (size_t i = 0; i < 2; i++) {
-                job->readers[i].most = job->limits[LIMIT_OUTPUT];
+                job->readers[i].most = job->command->most;
+                job->readers[i].to = job->command->output[i];
+                job->readers[i].end = CreateEventW(NULL, TRUE, FALSE, NULL);
+                if (!job->readers[i].end)
+                        return error_windows(err, GetLastError(), "make an event");
                 job->readers[i].thread = CreateThread(NULL, 0, read_all, &job->readers[i], 0, NULL);
                 if (!job->readers[i].thread)
                         return error_windows(err, GetLastError(), "start a thread");
@@ -253,7 +306,8 @@ static int make_environment(struct job *job, abatis_error *err)
 static int start_process(struct job *job, abatis_error *err)
 {
         OWN_FREE const char **environment = calloc(job->environment.count + 1, sizeof(*environment));
-        struct start start = { .argv = job->command->argv,
+        struct start start = { .program = job->command->program,
+                               .argv = job->command->argv,
                                .directory = job->command->directory,
                                .environment = environment,
                                .standard = { job->ends[0], job->ends[1], job->ends[2] },
@@ -271,6 +325,7 @@ static int start_process(struct job *job, abatis_error *err)
 static int confine(struct job *job, abatis_error *err)
 {
         OWN_HANDLE HANDLE token = NULL;
+        struct capabilities given;
         int r = 0;
 
         if (!AssignProcessToJobObject(job->object, job->process))
@@ -281,6 +336,10 @@ static int confine(struct job *job, abatis_error *err)
                 return error_windows(err, GetLastError(), "open the command's token");
         if (job->is_stripped)
                 r = token_strip(token, err);
+        if (!r && !start_find_capabilities(job->container->value, &given))
+                r = error_windows(err, GetLastError(), "make the command's capabilities");
+        if (!r)
+                r = token_check_capabilities(token, given.items, given.count, err);
         /* The last look before it runs. */
         return r < 0 ? r : token_check_container(token, &job->sid.u.sid, err);
 }
@@ -377,12 +436,12 @@ static int collect(struct job *job, struct job_outcome *out, abatis_error *err)
         for (size_t i = 0; i < 2; i++) {
                 struct reader *reader = &job->readers[i];
 
-                WaitForSingleObject(reader->thread, INFINITE);
+                end_reader(reader);
                 if (reader->kept.has_failed)
                         r = error_memory(err);
                 out->output[i] = reader->kept;
                 out->totals[i] = reader->total;
-                out->are_cut[i] = reader->total > reader->kept.length;
+                out->are_cut[i] = reader->total > reader->passed;
                 out->is_truncated |= out->are_cut[i];
                 reader->kept = (struct text){ 0 };
         }
@@ -400,10 +459,9 @@ static void job_done(struct job *job)
         for (size_t i = 0; i < sizeof(handles) / sizeof(*handles); i++)
                 own_handle_close(handles[i]);
         for (size_t i = 0; i < 2; i++) {
-                /* Nobody is left to write, so it ends. */
-                if (job->readers[i].thread)
-                        WaitForSingleObject(job->readers[i].thread, INFINITE);
+                end_reader(&job->readers[i]);
                 own_handle_close(&job->readers[i].thread);
+                own_handle_close(&job->readers[i].end);
                 own_handle_close(&job->readers[i].pipe);
                 text_done(&job->readers[i].kept);
         }

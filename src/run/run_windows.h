@@ -7,11 +7,14 @@
 
 /* All borrowed. */
 struct windows_command {
-        const char *const *argv;        /* the first is an absolute path; ends with NULL */
+        const char *program;            /* absolute */
+        const char *const *argv;        /* ends with NULL */
         const char *directory;          /* absolute */
         const char *const *environment; /* NAME=VALUE, filtered already; ends with NULL */
         HANDLE input;                   /* what the command reads; NULL is nothing */
-        HANDLE cancel;                  /* an event that ends it, or NULL */
+        HANDLE output[2]; /* where each of its streams is written to as it comes; NULL: it is kept */
+        uint64_t most;    /* bytes of each; 0: all */
+        HANDLE cancel;    /* an event that ends it, or NULL */
 };
 
 /* Undoes what earlier ones have left, and then runs the command. *report may be NULL. Whatever is returned, nothing of the

@@ -16,7 +16,14 @@ static void add_argument(struct text *line, const char *argument)
 {
         size_t slashes = 0;
 
-        text_add(line, line->length ? " \"" : "\"");
+        if (line->length)
+                text_add(line, " ");
+        /* cmd.exe has rules of its own, and quotes where there need be none are a part of the word to it. */
+        if (*argument && !strpbrk(argument, " \t\n\v\"")) {
+                text_add(line, argument);
+                return;
+        }
+        text_add(line, "\"");
         for (; *argument; argument++) {
                 if (*argument == '\\') {
                         slashes++;
@@ -75,17 +82,11 @@ static int check_program(const char *program, abatis_error *err)
 
 /* ---- the container -------------------------------------------------------------------------------------- */
 
-enum { MAX_CAPABILITIES = 3 };
-
 struct attributes {
         LPPROC_THREAD_ATTRIBUTE_LIST list; /* owned */
         bool is_initialised;
         SECURITY_CAPABILITIES security;
-        SID_AND_ATTRIBUTES capabilities[MAX_CAPABILITIES];
-        union {
-                SID sid;
-                unsigned char bytes[SECURITY_MAX_SID_SIZE];
-        } sids[MAX_CAPABILITIES];
+        struct capabilities capabilities;
         HANDLE handles[3];
 };
 
@@ -97,29 +98,27 @@ static void attributes_done(struct attributes *attributes)
 }
 
 /* S-1-15-3-NUMBER. */
-static bool add_capability(struct attributes *attributes, DWORD number)
+static bool add_capability(struct capabilities *capabilities, DWORD number)
 {
         static SID_IDENTIFIER_AUTHORITY packages = { { 0, 0, 0, 0, 0, 15 } };
-        DWORD count = attributes->security.CapabilityCount;
-        SID *sid = &attributes->sids[count].sid;
+        SID *sid = &capabilities->sids[capabilities->count].sid;
 
         if (!InitializeSid(sid, &packages, 2))
                 return false;
         *GetSidSubAuthority(sid, 0) = SECURITY_CAPABILITY_BASE_RID;
         *GetSidSubAuthority(sid, 1) = number;
-        attributes->capabilities[count] = (SID_AND_ATTRIBUTES){ sid, SE_GROUP_ENABLED };
-        attributes->security.CapabilityCount = count + 1;
-        attributes->security.Capabilities = attributes->capabilities;
+        capabilities->items[capabilities->count++] = (SID_AND_ATTRIBUTES){ sid, SE_GROUP_ENABLED };
         return true;
 }
 
-static bool add_capabilities(struct attributes *attributes, uint64_t wanted)
+bool start_find_capabilities(uint64_t wanted, struct capabilities *out)
 {
+        out->count = 0;
         return (!(wanted & PLAN_INTERNET) ||
-                (add_capability(attributes, SECURITY_CAPABILITY_INTERNET_CLIENT) &&
-                 add_capability(attributes, SECURITY_CAPABILITY_INTERNET_CLIENT_SERVER))) &&
+                (add_capability(out, SECURITY_CAPABILITY_INTERNET_CLIENT) &&
+                 add_capability(out, SECURITY_CAPABILITY_INTERNET_CLIENT_SERVER))) &&
                (!(wanted & PLAN_PRIVATE_NETWORK) ||
-                add_capability(attributes, SECURITY_CAPABILITY_PRIVATE_NETWORK_CLIENT_SERVER));
+                add_capability(out, SECURITY_CAPABILITY_PRIVATE_NETWORK_CLIENT_SERVER));
 }
 
 static int make_attributes(const struct start *start, struct attributes *out, abatis_error *err)
@@ -139,9 +138,14 @@ static int make_attributes(const struct start *start, struct attributes *out, ab
                 return error_windows(err, GetLastError(), "say which handles the command inherits");
         if (!start->container)
                 return 0;
-        out->security.AppContainerSid = start->container;
-        if (!add_capabilities(out, start->capabilities) ||
-            !UpdateProcThreadAttribute(out->list, 0, PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES,
+        if (!start_find_capabilities(start->capabilities, &out->capabilities))
+                return error_windows(err, GetLastError(), "make the command's capabilities");
+        out->security = (SECURITY_CAPABILITIES){
+                .AppContainerSid = start->container,
+                .Capabilities = out->capabilities.count ? out->capabilities.items : NULL,
+                .CapabilityCount = out->capabilities.count,
+        };
+        if (!UpdateProcThreadAttribute(out->list, 0, PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES,
                                        &out->security, sizeof(out->security), NULL, NULL))
                 return error_set(
                         err, ABATIS_E_BACKEND,
@@ -183,10 +187,10 @@ int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, 
         STARTUPINFOEXW startup = { .StartupInfo = { .cb = sizeof(startup),
                                                     .dwFlags = STARTF_USESTDHANDLES } };
         PROCESS_INFORMATION started;
-        int r = check_program(start->argv[0], err);
+        int r = check_program(start->program, err);
 
         if (!r)
-                r = windows_path(start->argv[0], &program, err);
+                r = windows_path(start->program, &program, err);
         if (!r)
                 r = windows_path(start->directory, &directory, err);
         if (!r && (!line || !block))
@@ -204,7 +208,7 @@ int start_suspended(const struct start *start, HANDLE *process, HANDLE *thread, 
                             CREATE_SUSPENDED | CREATE_NO_WINDOW | CREATE_UNICODE_ENVIRONMENT |
                                     EXTENDED_STARTUPINFO_PRESENT,
                             block, without_prefix(directory), &startup.StartupInfo, &started))
-                return explain_failure(GetLastError(), start->argv[0], err);
+                return explain_failure(GetLastError(), start->program, err);
         *process = started.hProcess;
         *thread = started.hThread;
         return 0;

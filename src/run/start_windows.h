@@ -8,14 +8,27 @@
 
 /* All borrowed. */
 struct start {
-        const char *const *
-                argv; /* the first is an absolute path, such as C:/Windows/System32/cmd.exe; ends with NULL */
+        const char *program;            /* such as /c/Windows/System32/cmd.exe */
+        const char *const *argv;        /* the first is what it is told that it is called; ends with NULL */
         const char *directory;          /* likewise */
         const char *const *environment; /* NAME=VALUE; ends with NULL */
         HANDLE standard[3];             /* inherited, and no other */
         PSID container;                 /* or NULL: in none */
         uint64_t capabilities;          /* enum plan_capabilities */
 };
+
+/* What a container may reach of the network, as a token has it. It points into itself. */
+struct capabilities {
+        SID_AND_ATTRIBUTES items[3];
+        union {
+                SID sid;
+                unsigned char bytes[SECURITY_MAX_SID_SIZE];
+        } sids[3];
+        DWORD count;
+};
+
+/* Of enum plan_capabilities. False when Windows makes no SID. */
+bool start_find_capabilities(uint64_t wanted, struct capabilities *out);
 
 /* The command line from which every C program makes exactly these arguments; owned by the caller, or NULL. */
 wchar_t *start_command_line(const char *const *argv);

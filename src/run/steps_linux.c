@@ -388,6 +388,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_BROKER:
         case PLAN_PROFILE:
         case PLAN_CONTAINER:
+        case PLAN_CLOSED:
         case PLAN_SUSPENDED:
         case PLAN_JOB_OBJECT:
         case PLAN_RESUME:

@@ -8,6 +8,7 @@
 #include <windows.h>
 
 #include "abatis.h"
+#include "base/wide_windows.h"
 
 /* Its names for rights on the registry are ours for keys of a policy. */
 #undef KEY_EXECUTE
@@ -18,12 +19,7 @@
 int error_windows(abatis_error *err, DWORD code, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* Owned by the caller, or NULL: when there is no memory, or the text is not valid. */
-wchar_t *wide_from_utf8(const char *text);
-char *utf8_from_wide(const wchar_t *text);
-
-/* A path of a plan, such as "C:/Users/u/project", as Windows takes it at any length, and as nothing but a path: "\\?\C:\Users\u\project". What
- * would mean something else is refused: networks, devices, streams of a file, names that end with a dot or a space. */
+/* A path of a plan, such as "/c/Users/u/project", as Windows takes it; see wide_path(). What has a fault is refused. */
 int windows_path(const char *path, wchar_t **out, abatis_error *err);
 
 /* Windows has two words for no handle. */

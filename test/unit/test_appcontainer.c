@@ -15,7 +15,7 @@ static const abatis_host windows = {
         .system = SYSTEM_WINDOWS,
         .kernel = "10.0.26100",
         .uid = 1000,
-        .container = { .is_available = true, .trees = { "C:/Windows", "C:/Program Files" } },
+        .container = { .is_available = true, .trees = { "/c/Windows", "/c/Program Files" } },
 };
 
 static struct plan *plan_of(abatis_policy *policy, const abatis_host *host)
@@ -159,6 +159,27 @@ static void exceptions_are_left_out_and_what_is_above_them_stays(void **state)
         assert_non_null(step_at(plan, PLAN_PIN, at("ws/a/b")));
         assert_null(step_at(plan, PLAN_PIN, at("ws")));
         plan_free(plan);
+}
+
+/* Windows or a program may have opened it to all containers. */
+static void what_is_denied_elsewhere_is_looked_at(void **state)
+{
+        abatis_policy *policy = new_policy("dev");
+        struct plan *plan;
+
+        (void)state;
+        make_file("elsewhere/secret/file", "");
+        make_file("keys/a.key", "");
+        set(policy, "filesystem.deny", at("elsewhere/secret"));
+        set(policy, "filesystem.deny", at("elsewhere/absent"));
+        set(policy, "filesystem.deny_glob", at("keys/*.key"));
+        plan = plan_of(policy, &windows);
+        assert_non_null(step_at(plan, PLAN_CLOSED, at("elsewhere/secret")));
+        assert_null(step_at(plan, PLAN_CLOSED, at("elsewhere/absent")));
+        assert_non_null(step_at(plan, PLAN_CLOSED, at("keys")));
+        assert_null(reason_of(plan, "filesystem.deny"));
+        plan_free(plan);
+        assert_missed("filesystem.deny_glob", at("*.key"), "filesystem.deny", "nobody looks through");
 }
 
 /* An entry for a part of it would open that part: a container goes through directories that it may not list. */
@@ -403,6 +424,7 @@ int main(void)
                 POLICY_TEST(who_is_elevated_is_told_so),
                 POLICY_TEST(what_windows_opens_to_all_cannot_be_denied),
                 POLICY_TEST(exceptions_are_left_out_and_what_is_above_them_stays),
+                POLICY_TEST(what_is_denied_elsewhere_is_looked_at),
                 POLICY_TEST(what_is_denied_has_no_part_that_is_given),
                 POLICY_TEST(nothing_runs_before_the_last_look),
                 POLICY_TEST(who_is_in_a_job_object_is_told_of_the_clipboard),

@@ -8,6 +8,7 @@
 
 #include "run/acl_windows.h"
 #include "run/container_windows.h"
+#include "run/firewall_windows.h"
 #include "run/journal_windows.h"
 #include "run/places_windows.h"
 #include "run/run_windows.h"
@@ -22,13 +23,15 @@ void skip(const char *name, const char *reason);
 /* wine has no containers, keeps of an access list no more than a file's mode has room for, and no limits of job objects. */
 bool is_wine(void);
 
-/* A path in the scratch directory, with slashes; good until some calls later. */
+/* A path in the scratch directory, as plans have it and as Windows does; good until some calls later. */
 const char *at(const char *name);
+const char *native(const char *name);
 void make_file(const char *name);
 void make_directory(const char *name);
 bool exists(const char *name);
-/* This program. */
+/* This program, in both ways. */
 const char *own_path(void);
+const char *own_name(void);
 
 /* A plan with steps; freed with free_plan(). */
 struct plan *new_plan(void);

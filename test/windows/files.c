@@ -4,6 +4,7 @@
 #include "checks.h"
 
 #include <aclapi.h>
+#include <sddl.h>
 
 static struct container_sid subject;
 
@@ -20,7 +21,7 @@ static void choose_subject(void)
 /* What entries for the subject allow, inherit-only ones aside. */
 static DWORD allowed(const char *name)
 {
-        wchar_t *wide = wide_from_utf8(at(name));
+        wchar_t *wide = wide_path(at(name));
         PSECURITY_DESCRIPTOR descriptor = NULL;
         DWORD mask = 0;
         ACL *list = NULL;
@@ -84,7 +85,7 @@ static struct plan *plan_of_world(void)
 
 static bool moves(const char *from, const char *to)
 {
-        wchar_t *wide_from = wide_from_utf8(at(from)), *wide_to = wide_from_utf8(at(to));
+        wchar_t *wide_from = wide_path(at(from)), *wide_to = wide_path(at(to));
         bool is_moved = MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING);
 
         free(wide_from);
@@ -133,6 +134,127 @@ static void check_held(struct places *places)
                                                  moves("tree/new", "tree/below/key"));
 }
 
+/* By any name but the one that Windows has for it a rule could be gone round. */
+static void check_names(void)
+{
+        struct plan *plan = new_plan(), *twice = new_plan();
+        struct places places = { 0 };
+        abatis_error err = { 0 };
+
+        plan_step(plan, PLAN_SHOW, at("TREE"), 0);
+        CHECK("a_tree_in_other_letters_is_refused_by_its_name",
+              places_open(plan, NULL, &places, &err) == ABATIS_E_UNENFORCEABLE &&
+                      strstr(err.message, "/tree' for Windows"));
+        free_plan(plan);
+        plan_step(twice, PLAN_WRITABLE, at("other"), 0);
+        plan_step(twice, PLAN_SHOW, at("other"), 0);
+        CHECK("one_that_is_given_twice_is_given_as_the_last_of_its_kinds",
+              !places_open(twice, NULL, &places, &err) && !places_grant(&places, &subject.u.sid, &err) &&
+                      is_writable("other/file"));
+        places_done(&places);
+        free_plan(twice);
+        places_revoke(at("other"), &subject.u.sid, &(size_t){ 0 }, NULL);
+}
+
+static void open_to_subject(const char *name, DWORD mask)
+{
+        const struct acl_entry entry = { mask, 0 };
+        wchar_t *wide = wide_path(at(name));
+        OWN_HANDLE HANDLE handle =
+                CreateFileW(wide, READ_CONTROL | WRITE_DAC, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                            OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+
+        acl_change(handle, &subject.u.sid, &entry, mask ? 1 : 0, &(size_t){ 0 }, NULL);
+        free(wide);
+}
+
+/* Refused by the name of what is open; and without that entry not. */
+static bool is_found(enum plan_op op, const char *path, const char *open, DWORD mask)
+{
+        struct plan *plan = new_plan();
+        struct places places = { 0 };
+        abatis_error err = { 0 };
+        bool is_refused, is_taken;
+
+        if (op == PLAN_HIDE || op == PLAN_PROTECT)
+                plan_step(plan, PLAN_WRITABLE, at("tree"), 0);
+        plan_step(plan, op, at(path), 0);
+        is_refused = !places_open(plan, NULL, &places, NULL);
+        open_to_subject(open, mask);
+        is_refused = is_refused && places_grant(&places, &subject.u.sid, &err) == ABATIS_E_UNENFORCEABLE &&
+                     strstr(err.message, at(open)) && strstr(err.message, "is open to containers already") &&
+                     is_closed("tree/file");
+        if (!is_refused)
+                printf("# %s\n", err.message);
+        open_to_subject(open, 0);
+        err.message[0] = '\0';
+        is_taken = !places_grant(&places, &subject.u.sid, &err);
+        if (!is_taken)
+                printf("# %s\n", err.message);
+        places_done(&places);
+        places_revoke(at("tree"), &subject.u.sid, &(size_t){ 0 }, NULL);
+        places_revoke(at("other"), &subject.u.sid, &(size_t){ 0 }, NULL);
+        free_plan(plan);
+        return is_refused && is_taken;
+}
+
+static void check_open_before(void)
+{
+        CHECK("what_is_denied_and_open_already_is_refused",
+              is_found(PLAN_HIDE, "tree/secret", "tree/secret", FILE_GENERIC_READ));
+        CHECK("so_is_a_file_below_it",
+              is_found(PLAN_HIDE, "tree/secret", "tree/secret/file", FILE_GENERIC_READ));
+        CHECK("and_what_lies_in_no_tree", is_found(PLAN_CLOSED, "other", "other/file", FILE_GENERIC_READ));
+        CHECK("what_is_protected_and_can_be_written_is_refused",
+              is_found(PLAN_PROTECT, "tree/kept", "tree/kept/file", FILE_GENERIC_READ | FILE_GENERIC_WRITE));
+        CHECK("so_is_what_is_shown",
+              is_found(PLAN_SHOW, "other", "other/file", FILE_GENERIC_READ | FILE_GENERIC_WRITE));
+}
+
+/* By its owner, so that nobody may do anything with it, or its owner everything. */
+static void set_list(const char *name, const wchar_t *text)
+{
+        wchar_t *wide = wide_path(at(name));
+        PSECURITY_DESCRIPTOR descriptor = NULL;
+
+        if (ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1, &descriptor, NULL))
+                SetFileSecurityW(wide, DACL_SECURITY_INFORMATION, descriptor);
+        LocalFree(descriptor);
+        free(wide);
+}
+
+/* What cannot be undone keeps nothing else from being undone, and is told. */
+static void check_failures(void)
+{
+        struct plan *plan = new_plan();
+        struct places places = { 0 };
+        struct strings trees = { 0 };
+        abatis_error err = { 0 };
+        size_t removed = 0;
+
+        plan_step(plan, PLAN_WRITABLE, at("tree"), 0);
+        plan_step(plan, PLAN_WRITABLE, at("other"), 0);
+        strings_add(&trees, "/c/nul", NULL);
+        strings_add(&trees, at("tree"), NULL);
+        strings_add(&trees, at("other"), NULL);
+        CHECK("two_trees_are_given", !places_open(plan, NULL, &places, &err) &&
+                                             !places_grant(&places, &subject.u.sid, &err) &&
+                                             is_writable("tree/below/file") && is_writable("other/file"));
+        places_done(&places);
+        set_list("tree/below/deep", L"D:");
+        CHECK("a_directory_that_cannot_be_opened_is_told",
+              places_revoke(at("tree"), &subject.u.sid, &removed, &err) < 0 &&
+                      strstr(err.message, "1 access"));
+        CHECK("all_else_is_undone",
+              removed && is_closed("tree") && is_closed("tree/kept/file") && is_closed("tree/below/file"));
+        set_list("tree/below/deep", L"D:(A;;FA;;;CO)(A;;FA;;;OW)(A;;FA;;;BA)");
+        CHECK("so_is_one_tree_if_another_cannot_be",
+              places_revoke_all(&trees, &subject.u.sid, &removed, &err) < 0 && strstr(err.message, "nul") &&
+                      is_closed("other/file"));
+        strings_done(&trees);
+        free_plan(plan);
+}
+
 void check_files(void)
 {
         struct places places = { 0 };
@@ -162,6 +284,9 @@ void check_files(void)
         plan_step(plan, PLAN_SHOW, at("absent"), 0);
         CHECK("a_path_that_is_gone_is_an_error", places_open(plan, NULL, &places, NULL) == ABATIS_E_SYSTEM);
         free_plan(plan);
+        check_names();
+        check_open_before();
+        check_failures();
 }
 
 /* ---- the journal ---------------------------------------------------------------------------------------- */
@@ -170,26 +295,26 @@ void check_files(void)
 
 static void check_texts(void)
 {
-        static const char good[] = "abatis journal 1\nC:/a\nC:/b c\nend\n";
+        static const char good[] = "abatis journal 1\n/c/a\n/c/b c\nend\n";
         static const char *const bad[] = { "",
                                            "abatis journal 1\n",
-                                           "abatis journal 1\nC:/a\n",
-                                           "abatis journal 1\nC:/a\nend",
-                                           "abatis journal 1\nC:/a\nen",
+                                           "abatis journal 1\n/c/a\n",
+                                           "abatis journal 1\n/c/a\nend",
+                                           "abatis journal 1\n/c/a\nen",
                                            "abatis journal 2\nend\n",
-                                           "C:/a\nend\n",
-                                           "abatis journal 1\nC:/a\nend\nC:/b\n",
+                                           "/c/a\nend\n",
+                                           "abatis journal 1\n/c/a\nend\n/c/b\n",
                                            "abatis journal 1\n\\\\server\\share\nend\n",
-                                           "abatis journal 1\nC:/a/../b\nend\n",
+                                           "abatis journal 1\n/c/a/../b\nend\n",
                                            "abatis journal 1\nrelative\nend\n",
                                            "abatis journal 1\n\nend\n",
-                                           "abatis journal 1\nC:/a\xff\nend\n" };
-        static const char nul[] = "abatis journal 1\nC:/a\0b\nend\n";
+                                           "abatis journal 1\n/c/a\xff\nend\n" };
+        static const char nul[] = "abatis journal 1\n/c/a\0b\nend\n";
         struct strings trees = { 0 };
         bool are_refused = true;
 
         CHECK("a_journal_is_read", !journal_parse(good, sizeof(good) - 1, NAME, &trees, NULL) &&
-                                           trees.count == 2 && !strcmp(trees.items[1], "C:/b c"));
+                                           trees.count == 2 && !strcmp(trees.items[1], "/c/b c"));
         strings_done(&trees);
         trees = (struct strings){ 0 };
         for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -210,7 +335,7 @@ static void check_texts(void)
 
 static void write_file(const char *name, const char *text)
 {
-        FILE *file = fopen(at(name), "wb");
+        FILE *file = fopen(native(name), "wb");
 
         if (file) {
                 fputs(text, file);
@@ -241,7 +366,7 @@ static void check_replay(void)
                                                   !report.refused && !exists(path));
         CHECK("one_that_is_ended_is_gone", !journal_begin(directory, name, &trees, &journal, NULL) &&
                                                    !journal_end(&journal, NULL) && !exists(path));
-        write_file("journal/" NAME ".journal", "abatis journal 1\nC:/a\n");
+        write_file("journal/" NAME ".journal", "abatis journal 1\n/c/a\n");
         write_file("journal/Microsoft.MicrosoftEdge_8wekyb3d8bbwe.journal", "abatis journal 1\nend\n");
         CHECK("what_is_cut_or_not_ours_is_left_as_it_is",
               !journal_replay(directory, &report, NULL) && report.refused == 2 && !report.undone &&

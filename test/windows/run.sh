@@ -103,7 +103,7 @@ trap clean EXIT
 as_user() { # COMMAND...
         # Modes that say nothing of everybody, so that an entry for everybody is one of the tests'.
         (umask 077 && cd "$scratch" &&
-                exec "${user[@]}" env -i "PATH=$PATH" "HOME=$scratch" "WINEPREFIX=$scratch/prefix" WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml= \
+                exec "${user[@]}" env -i "PATH=$PATH" "HOME=$scratch" "WINEPREFIX=$scratch/prefix" LC_ALL=C.UTF-8 WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml= \
                         timeout -s KILL 240 "$@" </dev/null)
 }
 
@@ -196,6 +196,9 @@ if [ "$replayed" = "undone 1, alive 0, refused 0" ] && [ ! -e "$scratch/journal/
 else
         not_ok that_of_a_killed_one_is_undone "$replayed"
 fi
+
+# shellcheck source-path=SCRIPTDIR source=program.sh
+. "$here/program.sh"
 
 # What holds these needs no container, and is the same with one.
 if [ "$failed" -eq 0 ]; then

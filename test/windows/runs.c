@@ -19,16 +19,17 @@ static int run(struct play *play, struct plan *plan, const char *const *words)
 {
         static const char *const environment[] = { "SystemRoot=C:\\windows", "TEMP=C:\\elsewhere",
                                                    "FOO=bar \xc3\xa4", NULL };
-        const char *argv[16] = { own_path(), "inside" };
+        const char *argv[16] = { own_name(), "inside" };
         char directory[MAX_PATH];
-        struct windows_command command = { .argv = argv,
+        struct windows_command command = { .program = own_path(),
+                                           .argv = argv,
+                                           .most = play->limits[LIMIT_OUTPUT],
                                            .directory = directory,
                                            .environment = environment,
                                            .input = play->input,
                                            .cancel = play->cancel };
 
         snprintf(directory, sizeof(directory), "%s", at(""));
-        directory[strlen(directory) - 1] = '\0';
         for (size_t i = 0; words[i]; i++)
                 argv[2 + i] = words[i];
         return windows_run(plan, play->limits, &command, &play->outcome, &play->report, &play->err);
@@ -126,7 +127,7 @@ static void check_outcomes(void)
 
 static bool is_gone(const char *name)
 {
-        FILE *file = fopen(at(name), "rb");
+        FILE *file = fopen(native(name), "rb");
         unsigned long number = 0;
         bool is_read = file && fscanf(file, "%lu", &number) == 1;
         HANDLE process = is_read ? OpenProcess(SYNCHRONIZE, FALSE, number) : NULL;
@@ -144,12 +145,12 @@ static void check_ends(void)
         struct play play = { .limits = { [LIMIT_TIMEOUT] = 3000 } };
         char file[MAX_PATH];
 
-        snprintf(file, sizeof(file), "%s", at("stays"));
+        snprintf(file, sizeof(file), "%s", native("stays"));
         CHECK("a_deadline_ends_the_whole_tree", !run(&play, plan, WORDS("child", file, "stay")) &&
                                                         play.outcome.has_timed_out && is_gone("stays"));
         end_play(&play);
         play = (struct play){ 0 };
-        snprintf(file, sizeof(file), "%s", at("orphan"));
+        snprintf(file, sizeof(file), "%s", native("orphan"));
         CHECK("nothing_outlives_the_command", !run(&play, plan, WORDS("child", file)) &&
                                                       !play.outcome.exit_code &&
                                                       !play.outcome.has_timed_out && is_gone("orphan"));
@@ -174,12 +175,15 @@ static void check_refused(void)
 {
         struct plan *plan = free_plan_of();
         struct play play = { 0 };
-        const char *const script[] = { "C:/x/run.cmd", NULL }, *const absent[] = { "C:/x/absent.exe", NULL };
+        const char *const script[] = { "run", NULL }, *const absent[] = { "absent", NULL };
         static const char *const none[] = { NULL };
-        struct windows_command command = { .argv = script, .directory = "C:/", .environment = none };
+        struct windows_command command = {
+                .program = "/c/x/run.cmd", .argv = script, .directory = "/c", .environment = none
+        };
 
         CHECK("a_script_of_cmd_is_refused", windows_run(plan, play.limits, &command, &play.outcome, NULL,
                                                         &play.err) == ABATIS_E_NOT_EXECUTABLE);
+        command.program = "/c/x/absent.exe";
         command.argv = absent;
         CHECK("a_program_that_is_not_there_is_not_found",
               windows_run(plan, play.limits, &command, &play.outcome, NULL, &play.err) == ABATIS_E_NOT_FOUND);
@@ -194,8 +198,48 @@ static void check_refused(void)
         free_plan(plan);
 }
 
+/* Keeps the writing end of each pipe that can be inherited, as a program would that somebody starts at the wrong moment. */
+static DWORD WINAPI catch_pipes(void *argument)
+{
+        HANDLE *caught = argument, self = GetCurrentProcess();
+
+        while (!caught[1] && WaitForSingleObject(caught[2], 0) != WAIT_OBJECT_0)
+                for (uintptr_t number = 4; number < 4096 && !caught[1]; number += 4) {
+                        HANDLE handle = (HANDLE)number;
+                        DWORD flags = 0;
+
+                        if (GetHandleInformation(handle, &flags) && flags & HANDLE_FLAG_INHERIT &&
+                            GetFileType(handle) == FILE_TYPE_PIPE &&
+                            DuplicateHandle(self, handle, self, &caught[caught[0] ? 1 : 0], 0, FALSE,
+                                            DUPLICATE_SAME_ACCESS) &&
+                            !caught[1])
+                                number = 0;
+                }
+        return 0;
+}
+
+static void check_strangers(void)
+{
+        struct plan *plan = free_plan_of();
+        struct play play = { 0 };
+        HANDLE caught[3] = { NULL, NULL, CreateEventW(NULL, TRUE, FALSE, NULL) };
+        HANDLE catcher = CreateThread(NULL, 0, catch_pipes, caught, 0, NULL);
+
+        CHECK("a_stranger_with_our_pipe_keeps_nobody_waiting",
+              !run(&play, plan, WORDS("much", "50000")) && play.outcome.totals[0] == 50000);
+        SetEvent(caught[2]);
+        WaitForSingleObject(catcher, INFINITE);
+        CHECK("there_was_one", caught[0] && caught[1]);
+        for (size_t i = 0; i < 3; i++)
+                own_handle_close(&caught[i]);
+        own_handle_close(&catcher);
+        end_play(&play);
+        free_plan(plan);
+}
+
 void check_runs(void)
 {
+        check_strangers();
         check_outcomes();
         check_ends();
         check_refused();
@@ -210,7 +254,7 @@ static void check_missing(void)
         struct play play = { 0 };
         char marker[MAX_PATH];
 
-        snprintf(marker, sizeof(marker), "%s", at("workspace/marker"));
+        snprintf(marker, sizeof(marker), "%s", native("workspace/marker"));
         CHECK("without_containers_the_backend_is_not_available",
               run(&play, contained, WORDS("touch", marker)) == ABATIS_E_BACKEND &&
                       strstr(play.err.message, "the backend appcontainer is not available"));
@@ -229,7 +273,7 @@ static void try(const char *name, const char *deed, const char *path, bool is_al
         struct play play = { 0 };
         char file[MAX_PATH], control[128];
 
-        snprintf(file, sizeof(file), "%s", at(path));
+        snprintf(file, sizeof(file), "%s", native(path));
         snprintf(control, sizeof(control), "control_%s", name);
         CHECK(control, !run(&play, plan, WORDS(deed, file)) && !play.outcome.exit_code);
         end_play(&play);
@@ -262,7 +306,8 @@ static void check_present(void)
         end_play(&play);
         contained->steps[9].value |= PLAN_ALONE;
         CHECK("one_that_may_not_starts_no_other",
-              !run(&play, contained, WORDS("child", at("workspace/child"))) && play.outcome.exit_code == 3);
+              !run(&play, contained, WORDS("child", native("workspace/child"))) &&
+                      play.outcome.exit_code == 3);
         end_play(&play);
         free_plan(contained);
 }

@@ -15,10 +15,10 @@ static void set_scene(struct scene *scene, const char *deed, const char *word)
 {
         SECURITY_ATTRIBUTES inherited = { .nLength = sizeof(inherited), .bInheritHandle = TRUE };
 
-        *scene = (struct scene){ .argv = { own_path(), "inside", deed, word } };
+        *scene = (struct scene){ .argv = { own_name(), "inside", deed, word } };
         snprintf(scene->directory, sizeof(scene->directory), "%s", at(""));
-        scene->directory[strlen(scene->directory) - 1] = '\0';
-        scene->start = (struct start){ .argv = scene->argv,
+        scene->start = (struct start){ .program = own_path(),
+                                       .argv = scene->argv,
                                        .directory = scene->directory,
                                        .environment = no_environment };
         for (size_t i = 0; i < 3; i++)
@@ -53,7 +53,7 @@ static void check_suspension(void)
         char marker[MAX_PATH];
         int r;
 
-        snprintf(marker, sizeof(marker), "%s", at("suspended"));
+        snprintf(marker, sizeof(marker), "%s", native("suspended"));
         set_scene(&scene, "touch", marker);
         r = start_suspended(&scene.start, &scene.process, &scene.thread, &err);
         if (r < 0)
@@ -70,7 +70,7 @@ static void check_suspension(void)
 static DWORD await_number(const char *name)
 {
         for (int i = 0; i < 600; i++) {
-                FILE *file = fopen(at(name), "rb");
+                FILE *file = fopen(native(name), "rb");
                 unsigned long number = 0;
                 bool is_read = file && fscanf(file, "%lu", &number) == 1;
 
@@ -90,7 +90,7 @@ static void check_object(void)
         BOOL is_inside = FALSE, child_is_inside = FALSE;
         char file[MAX_PATH];
 
-        snprintf(file, sizeof(file), "%s", at("child"));
+        snprintf(file, sizeof(file), "%s", native("child"));
         set_scene(&scene, "child", file);
         scene.argv[4] = "stay";
         CHECK("a_job_object_is_made", !start_make_object(0, 0, false, &object, NULL));
@@ -181,7 +181,7 @@ static void check_refusals(void)
         abatis_error err = { 0 };
         char marker[MAX_PATH];
 
-        snprintf(marker, sizeof(marker), "%s", at("free"));
+        snprintf(marker, sizeof(marker), "%s", native("free"));
         container_find_sid("abatis.0123456789abcdef0123456789abcdef", &sid, NULL);
         set_scene(&scene, "touch", marker);
         start_suspended(&scene.start, &scene.process, &scene.thread, NULL);

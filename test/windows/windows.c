@@ -13,7 +13,7 @@
 #include "inside.h"
 #include "run/host_windows.h"
 
-static char scratch[MAX_PATH], program[MAX_PATH];
+static char scratch[MAX_PATH], native_scratch[MAX_PATH], program[MAX_PATH], name_of_program[MAX_PATH];
 
 /* ---- what a plan is built with and its clauses would need: there are none here -------------------------- */
 
@@ -67,19 +67,29 @@ bool is_wine(void)
         return library && GetProcAddress(library, "wine_get_version");
 }
 
+static const char *join(const char *directory, const char *name)
+{
+        static char paths[16][MAX_PATH];
+        static unsigned next;
+        char *path = paths[next++ % 16];
+
+        snprintf(path, MAX_PATH, "%s%s%s", directory, *name ? "/" : "", name);
+        return path;
+}
+
 const char *at(const char *name)
 {
-        static char paths[8][MAX_PATH];
-        static unsigned next;
-        char *path = paths[next++ % 8];
+        return join(scratch, name);
+}
 
-        snprintf(path, MAX_PATH, "%s/%s", scratch, name);
-        return path;
+const char *native(const char *name)
+{
+        return join(native_scratch, name);
 }
 
 void make_file(const char *name)
 {
-        FILE *file = fopen(at(name), "wb");
+        FILE *file = fopen(native(name), "wb");
 
         if (file)
                 fclose(file);
@@ -87,12 +97,12 @@ void make_file(const char *name)
 
 void make_directory(const char *name)
 {
-        CreateDirectoryA(at(name), NULL);
+        CreateDirectoryA(native(name), NULL);
 }
 
 bool exists(const char *name)
 {
-        return GetFileAttributesA(at(name)) != INVALID_FILE_ATTRIBUTES;
+        return GetFileAttributesA(native(name)) != INVALID_FILE_ATTRIBUTES;
 }
 
 const char *own_path(void)
@@ -100,11 +110,9 @@ const char *own_path(void)
         return program;
 }
 
-static void with_slashes(char *path)
+const char *own_name(void)
 {
-        for (; *path; path++)
-                if (*path == '\\')
-                        *path = '/';
+        return name_of_program;
 }
 
 /* ---- what run.sh asks for ------------------------------------------------------------------------------- */
@@ -113,8 +121,10 @@ static int hold(const char *file)
 {
         static const char *const none[] = { NULL };
         static const uint64_t limits[LIMIT_COUNT];
-        const char *const argv[] = { program, "inside", "child", file, "stay", NULL };
-        struct windows_command command = { .argv = argv, .directory = "C:/", .environment = none };
+        const char *const argv[] = { name_of_program, "inside", "child", file, "stay", NULL };
+        struct windows_command command = {
+                .program = program, .argv = argv, .directory = "/c", .environment = none
+        };
         struct job_outcome outcome;
         abatis_error err;
 
@@ -178,7 +188,9 @@ static int tell(void)
 
 static int run_tests(const char *directory)
 {
-        snprintf(scratch, sizeof(scratch), "%s", directory);
+        snprintf(native_scratch, sizeof(native_scratch), "%s", directory);
+        strcpy(scratch, native_scratch);
+        wide_path_read(scratch);
         check_parts();
         check_files();
         check_journal();
@@ -189,12 +201,17 @@ static int run_tests(const char *directory)
         return 0;
 }
 
+static char *read_path(char *word)
+{
+        wide_path_read(word);
+        return word;
+}
+
 int main(int count, char **words)
 {
-        GetModuleFileNameA(NULL, program, sizeof(program));
-        with_slashes(program);
-        for (int i = 2; i < count && strcmp(words[1], "inside") != 0; i++)
-                with_slashes(words[i]);
+        GetModuleFileNameA(NULL, name_of_program, sizeof(name_of_program));
+        strcpy(program, name_of_program);
+        wide_path_read(program);
         if (count > 2 && !strcmp(words[1], "inside"))
                 return inside_main(count - 2, words + 2);
         if (count == 3 && !strcmp(words[1], "hold"))
@@ -202,15 +219,13 @@ int main(int count, char **words)
         if (count == 3 && !strcmp(words[1], "lives"))
                 return say_whether_it_lives(words[2]);
         if (count == 4 && !strcmp(words[1], "journal"))
-                return keep_journal(words[2], words[3]);
+                return keep_journal(read_path(words[2]), read_path(words[3]));
         if (count == 3 && !strcmp(words[1], "replay"))
-                return replay(words[2]);
+                return replay(read_path(words[2]));
         if (count == 2 && !strcmp(words[1], "doctor"))
                 return tell();
-        if (count == 2) {
-                with_slashes(words[1]);
+        if (count == 2)
                 return run_tests(words[1]);
-        }
         fputs("usage: windows.exe DIRECTORY\n", stderr);
         return 2;
 }
