@@ -19,48 +19,70 @@ static const char exec_help[] =
         "Runs one program as a JSON object says: program, args, read, write, network, tier, limits, input.\n"
         "Writes another: success, output, error, duration_ms, enforced. docs/SERVER.md has both.\n";
 
-static int parse_jobs(const char *value, unsigned *out)
+static int take_jobs(const char *value, struct server_options *options)
 {
         char *end;
         unsigned long number = strtoul(value, &end, 10);
 
         if (*value < '1' || *value > '9' || *end || number > SERVER_JOBS_MAX)
                 return complain("--jobs: '%s' is not a number from 1 to %d", value, SERVER_JOBS_MAX);
-        *out = (unsigned)number;
+        options->jobs = (unsigned)number;
         return 0;
 }
 
-static int parse_serve(char **argv, struct server_options *options, bool *wants_help)
+static int take_socket(const char *value, struct server_options *options)
 {
-        static const char *const names[] = { "--socket", "--jobs", "--help", NULL };
+        options->socket = value;
+        return 0;
+}
 
+static const struct serve_flag {
+        const char *name;
+        int (*take)(const char *value, struct server_options *options);
+} serve_flags[] = {
+        { "--socket", take_socket },
+        { "--jobs", take_jobs },
+};
+enum { SERVE_FLAGS = sizeof(serve_flags) / sizeof(*serve_flags) };
+
+/* NULL when it is none of ours. */
+static const struct serve_flag *find_flag(const char *word, size_t length)
+{
+        for (size_t i = 0; i < SERVE_FLAGS; i++)
+                if (strlen(serve_flags[i].name) == length && !memcmp(serve_flags[i].name, word, length))
+                        return &serve_flags[i];
+        return NULL;
+}
+
+static int complain_unknown(const char *word)
+{
+        const char *names[SERVE_FLAGS + 1] = { NULL }, *nearest;
+
+        for (size_t i = 0; i < SERVE_FLAGS; i++)
+                names[i] = serve_flags[i].name;
+        nearest = abatis_suggest(word, names);
+        if (nearest)
+                return complain("unknown flag '%s'; did you mean '%s'?", word, nearest);
+        return complain("unknown flag '%s'; 'abatis serve --help' lists them", word);
+}
+
+static int parse_serve(char **argv, struct server_options *options)
+{
         for (; *argv; argv++) {
                 size_t length = strcspn(*argv, "=");
-                bool is_socket = length == 8 && !strncmp(*argv, "--socket", 8),
-                     is_jobs = length == 6 && !strncmp(*argv, "--jobs", 6);
-                const char *value = (*argv)[length] ? *argv + length + 1 : argv[1];
-                const char *nearest;
-                int r = 0;
+                bool is_joined = (*argv)[length];
+                const struct serve_flag *flag = find_flag(*argv, length);
+                const char *value = is_joined ? *argv + length + 1 : argv[1];
+                int r;
 
-                if (!strcmp(*argv, "--help")) {
-                        *wants_help = true;
-                        continue;
-                }
-                if (!is_socket && !is_jobs) {
-                        nearest = abatis_suggest(*argv, names);
-                        if (nearest)
-                                return complain("unknown flag '%s'; did you mean '%s'?", *argv, nearest);
-                        return complain("unknown flag '%s'; 'abatis serve --help' lists them", *argv);
-                }
+                if (!flag)
+                        return complain_unknown(*argv);
                 if (!value)
-                        return complain("%s needs a value", *argv);
-                if (is_jobs)
-                        r = parse_jobs(value, &options->jobs);
-                else
-                        options->socket = value;
+                        return complain("%s needs a value", flag->name);
+                r = flag->take(value, options);
                 if (r)
                         return r;
-                argv += !(*argv)[length];
+                argv += !is_joined;
         }
         return 0;
 }
@@ -85,14 +107,16 @@ int cmd_serve(char **argv)
         struct server_options options = { .program = own_program(),
                                           .jobs = SERVER_JOBS_DEFAULT,
                                           .take_signal = signals_take };
-        bool wants_help = false;
-        int r = parse_serve(argv, &options, &wants_help);
         abatis_error err;
         sigset_t held;
+        int r;
 
-        if (!r && wants_help)
+        if (*argv && !strcmp(*argv, "--help")) {
                 printf("%s", serve_help);
-        if (r || wants_help)
+                return 0;
+        }
+        r = parse_serve(argv, &options);
+        if (r)
                 return r;
         hold_signals(&held);
         options.held = &held;
