@@ -91,12 +91,15 @@ static int parse_serve(char **argv, struct server_options *options)
  * signal blocked. */
 static void hold_signals(sigset_t *held)
 {
+        static const int endings[] = { SIGTERM, SIGINT, SIGHUP };
+        struct sigaction action;
         sigset_t blocked;
 
         sigemptyset(held);
-        sigaddset(held, SIGTERM);
-        sigaddset(held, SIGINT);
-        sigaddset(held, SIGHUP);
+        /* Who has us ignore one, nohup say, means it. */
+        for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+                if (!sigaction(endings[i], NULL, &action) && action.sa_handler != SIG_IGN)
+                        sigaddset(held, endings[i]);
         blocked = *held;
         sigaddset(&blocked, SIGPIPE);
         sigprocmask(SIG_BLOCK, &blocked, NULL);

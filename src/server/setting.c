@@ -107,11 +107,15 @@ static int set_all(abatis_policy *policy, const struct request *request, abatis_
 
         if (request->method == METHOD_EXEC)
                 r = set_places(policy, request, err);
-        if (!r && request->method == METHOD_RUN && request_string(request, "session"))
-                r = abatis_policy_set(policy, "session", "shared", err);
         if (!r)
                 r = set_settings(policy, json_object_get(request->root, "set"), err);
-        return r ? r : set_limits(policy, json_object_get(request->root, "limits"), err);
+        if (!r)
+                r = set_limits(policy, json_object_get(request->root, "limits"), err);
+        /* Whose session it is only the request says: by the policy alone two clients would be in one. */
+        if (!r && request->method == METHOD_RUN)
+                r = abatis_policy_set(policy, "session",
+                                      request_string(request, "session") ? "shared" : "private", err);
+        return r;
 }
 
 /* A tier's policy takes the place of a file; "local" has none. */

@@ -388,6 +388,13 @@ def commands_of_a_session_share_and_others_do_not(workspace):
         expect(server.run("cat", "/tmp/file", session="a")["exit_code"] != 0, "a new one by the same name")
 
 
+def a_policy_alone_makes_no_session(workspace):
+    with Server() as server:
+        for keys in ({"set": {"session": "shared"}}, {"policy": {"session": "shared"}}):
+            server.run("touch", "/tmp/file", **keys)
+            expect(server.run("cat", "/tmp/file", **keys)["exit_code"] != 0, f"two commands are in one with {keys}")
+
+
 def a_session_keeps_its_policy(workspace):
     with Server() as server:
         server.run("true", session="a", preset="tool")
