@@ -224,21 +224,28 @@ static double flood(const struct server *server, size_t lines)
 static void measure_flood(const struct place *place, const char *const *environment, size_t lines)
 {
         struct server server = start(place, environment);
-        double first, last = 0, before, after;
+        double first = 0, last = 0, before = 0, after;
 
-        first = flood(&server, lines / 10);
-        before = resident_kib(server.pid);
-        for (int tenth = 1; tenth < 10; tenth++)
-                last = flood(&server, lines / 10);
+        /* The best of three: what else the machine does is not the server's. */
+        for (int tenth = 0; tenth < 10; tenth++) {
+                double speed = flood(&server, lines / 10);
+
+                if (tenth < 3 && speed > first)
+                        first = speed;
+                if (tenth >= 7 && speed > last)
+                        last = speed;
+                if (!tenth)
+                        before = resident_kib(server.pid);
+        }
         after = resident_kib(server.pid);
         ask(&server, "{\"id\":1,\"method\":\"cancel\",\"target\":1}\n");
         stop(&server);
-        printf("%zu malformed lines   %.0f a second in the first tenth, %.0f in the last; %.0f KiB, then %.0f KiB\n",
+        printf("%zu malformed lines   %.0f a second at first, %.0f in the end; %.0f KiB, then %.0f KiB\n",
                lines, first, last, before, after);
         figure_write(place, "serve", "malformed lines", "lines", (double)lines, "first_per_second", first,
                      "last_per_second", last, "first_kib", before, "last_kib", after, NULL);
         bar_at_most(place, "serve: KiB more after all malformed lines", after - before, 1024);
-        bar_at_least(place, "serve: the last tenth's speed in the first's", last / first, 0.8);
+        bar_at_least(place, "serve: speed in the end in that of the beginning", last / first, 0.8);
 }
 
 int main(int argc, char **argv)

@@ -144,6 +144,17 @@ class Server(Talk):
         with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
             return file.read().split()
 
+    def keepers(self):
+        """How many sandboxes are prepared: their keepers are in no PID namespace of their own."""
+        count = 0
+        for pid in self.children():
+            try:
+                with open(f"/proc/{pid}/status") as file:
+                    count += any(line.startswith("NSpid:") and len(line.split()) == 2 for line in file)
+            except OSError:
+                pass
+        return count
+
 
 class Caller(Talk):
     """A client of a socket."""

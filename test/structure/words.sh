@@ -9,7 +9,7 @@ build=${1:-${BUILD:-$repo/build}}
 
 # What the program knows, from its tables.
 list_verbs() { # REPOSITORY
-        sed -n 's/^ *{ "\([a-z-]*\)", cmd_.*/\1/p' "$1/src/cli/main.c"
+        sed -n '/NULL }/d; s/^ *{ "\([a-z-]*\)", cmd_.*/\1/p' "$1/src/cli/main.c"
 }
 
 list_flags() { # REPOSITORY
