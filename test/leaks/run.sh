@@ -28,8 +28,7 @@ leaks_nothing() { # NAME EXPECTED-EXIT ARGUMENT...
 answers_without_leaks() { # NAME VERB LINE...: they are its stdin
         local name=$1 verb=$2
         shift 2
-        printf '%s\n' "$@" | (cd "$scratch/ws" && "$ABATIS" "$verb") >"$scratch/out" 2>"$scratch/err"
-        if [ $? = 0 ] && [ -s "$scratch/out" ] && ! grep -q Sanitizer "$scratch/err"; then
+        if printf '%s\n' "$@" | (cd "$scratch/ws" && "$ABATIS" "$verb") >"$scratch/out" 2>"$scratch/err" && [ -s "$scratch/out" ] && ! grep -q Sanitizer "$scratch/err"; then
                 echo "ok $name"
                 passed=$((passed + 1))
         else
