@@ -5,9 +5,10 @@
 # also from build/peers, where `script/setup.sh peers` puts them.
 #
 # PART is all (default), launch, prepared, mechanisms, overhead, bare (launch, prepared and overhead without namespaces), memory, check,
-# jobs, soak, flood, hosts, net or audit; or several of them, with commas.
+# jobs, soak, flood, hosts, net, audit or serve; or several of them, with commas.
 # NUMBER is how many rounds launch and prepared take (500; audit twice as many), and how many jobs the soak runs (100,000, and up to
-# these it stops after ten minutes), and how many connections the relay is held against in the end (100,000).
+# these it stops after ten minutes), and how many connections the relay is held against in the end (100,000), and how many malformed lines the
+# server is sent (1,000,000).
 set -eu
 umask 022
 
@@ -20,6 +21,8 @@ soak_jobs=100000
 [ "$part" != soak ] || soak_jobs=${2:-$soak_jobs}
 connections=100000
 [ "$part" != net ] || connections=${2:-$connections}
+lines=1000000
+[ "$part" != serve ] || lines=${2:-$lines}
 export ABATIS
 
 stop() {
@@ -29,8 +32,8 @@ stop() {
 
 for name in $(echo "$part" | tr , ' '); do
         case $name in
-        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | hosts | net | audit) ;;
-        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood, hosts, net or audit" ;;
+        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | hosts | net | audit | serve) ;;
+        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood, hosts, net, audit or serve" ;;
         esac
 done
 case $ABATIS in
@@ -93,7 +96,7 @@ common="-O2 -Wall -Wextra -std=gnu11"
         $CC $common -I"$here/../src" -I"$here/../include" -o "$dir/bin/filter" "$here/filter.c" \
                 "$here/../src/run/filter_linux.c" "$here/../src/run/filter_sockets_linux.c" "$here/../src/base/error.c" "$here/../src/base/text.c" \
                 "$here/../src/base/character.c"
-        for program in launch overhead memory audit mechanisms net; do
+        for program in launch overhead memory audit mechanisms net serve; do
                 $CC $common -o "$dir/bin/$program" "$here/$program.c" "$here/sample.c" \
                         "$here/contenders.c" -lm
         done
@@ -171,6 +174,10 @@ fi
 if wants net; then
         echo
         HOME=$dir/home "$@" "$dir/bin/net" "$dir" "$connections"
+fi
+if wants serve; then
+        echo
+        HOME=$dir/home "$@" "$dir/bin/serve" "$dir" "$lines"
 fi
 if wants audit; then
         echo

@@ -77,7 +77,7 @@ _abatis() {
         COMPREPLY=()
 
         if ((COMP_CWORD == 1)); then
-                _abatis_words run explain check policy profile trust audit doctor --version --help
+                _abatis_words run explain check serve exec-request policy profile trust audit doctor --version --help
                 return
         fi
         _abatis_parse
@@ -95,6 +95,7 @@ _abatis() {
                         fi
                 elif ((abatis_command == 0)) && [[ $word == -* ]]; then
                         [[ $verb == run ]] && policy+=" --merge --pty --watch-net --result-fd --context"
+                        [[ $verb == explain ]] && policy+=" --tier --tiers"
                         _abatis_words "$policy" --best-effort --json --
                 else
                         compopt -o filenames 2>/dev/null
@@ -131,6 +132,8 @@ _abatis() {
                         _abatis_words "$policy"
                 fi
                 ;;
+        serve) if [[ $word == -* ]]; then _abatis_words --socket --jobs --help; else _abatis_paths -f; fi ;;
+        exec-request) _abatis_words --help ;;
         trust) if [[ $word == -* ]]; then _abatis_words --revoke --help; else _abatis_paths -d; fi ;;
         audit)
                 if ((COMP_CWORD == 2)); then

@@ -73,6 +73,8 @@ typedef struct abatis_policy_options {
                 *program; /* the caller's own executable, protected if it lies in a writable tree, or NULL */
         const char *file; /* a policy file, YAML, JSON (*.json) or TOML (*.toml), or NULL */
         unsigned layers;  /* which other files count: ABATIS_LAYER_*; 0 is none */
+        const char *text; /* what `file` says, which is then not read, but names the format and whom messages
+                             speak of; or NULL */
 } abatis_policy_options;
 
 enum {
@@ -123,6 +125,10 @@ ABATIS_API int abatis_policy_lint(abatis_policy *policy, char **out, int *count,
 /* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. Before
  * abatis_policy_print() or abatis_sandbox_open() the ceiling has not cut it yet. */
 ABATIS_API uint64_t abatis_policy_limit(const abatis_policy *policy, const char *key);
+/* A hash, 64 digits and a NUL, of all that the policy says for a sandbox, values of variables included: two policies with
+ * the same one make the same sandbox. (The one in the audit log tells nothing of values.) */
+enum { ABATIS_DIGEST_SIZE = 65 };
+ABATIS_API int abatis_policy_digest(abatis_policy *policy, char out[ABATIS_DIGEST_SIZE], abatis_error *err);
 /* A policy file, of another tool too, as YAML of our own format. */
 ABATIS_API int abatis_policy_convert(const char *file, char **out, abatis_error *err);
 /* The JSON Schema of the policy file. */
@@ -135,6 +141,24 @@ ABATIS_API int abatis_trust(const char *workspace, int is_trusted, char **path, 
 /* Profiles: policy files by name, shipped ones and those in $XDG_CONFIG_HOME/abatis/profiles. */
 ABATIS_API int abatis_profile_list(char **out, abatis_error *err);
 ABATIS_API int abatis_profile_text(const char *name, char **out, abatis_error *err);
+
+/* ---- trust: what a program gets that comes from somewhere ---------------------------------------------- */
+
+/* A row of the one table of trust tiers; all of it is static. */
+typedef struct abatis_tier {
+        const char *name;   /* "local", "verified" or "untrusted" */
+        const char *native; /* the layers around a native program, from the outside in, in words */
+        const char *module; /* the same around a WebAssembly module */
+        const char *
+                policy; /* JSON for abatis_policy_options.text, where its name is NAME.json; NULL: as the caller says */
+        unsigned layers; /* for abatis_policy_options.layers */
+        int may_connect; /* 1: it has a network when it asks for one */
+} abatis_tier;
+
+/* A word that is no tier, and NULL, is "untrusted". */
+ABATIS_API const abatis_tier *abatis_tier_find(const char *name);
+/* The table: Markdown, or an array of objects. */
+ABATIS_API int abatis_tier_print(abatis_format format, char **out, abatis_error *err);
 
 /* ---- host: what this machine can enforce ------------------------------------------------------------- */
 
@@ -226,7 +250,8 @@ typedef struct abatis_job_options {
         int capture; /* ABATIS_CAPTURE_*. Of an output larger than limits.output (1 MiB if nobody says anything)
                             the beginning and the end are kept, half and half, with "… N bytes omitted …" between
                             them; the rest is read and counted, so that the command never waits. Without capture
-                            nothing is kept: the default limit then means nothing, one that was set is refused */
+                            nothing is kept: the default limit then means nothing, one that was set is refused.
+                            Of what is passed on nothing is kept either: it is cut by a limit that was set only */
         int stdin_fd;             /* borrowed during the call; -1 is /dev/null */
         int stdout_fd, stderr_fd; /* borrowed; without capture: the command's. With capture: -1, or where the
                                      bytes are passed on to instead of being kept: the same ones, the end when

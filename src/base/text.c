@@ -172,9 +172,10 @@ bool text_is_plain(const char *bytes, size_t length)
         return !memchr(bytes, '\0', length) && text_is_utf8(bytes, length);
 }
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 void text_add_base64(struct text *text, const void *bytes, size_t length)
 {
-        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         const unsigned char *from = bytes;
 
         for (size_t i = 0; i < length; i += 3) {
@@ -192,6 +193,44 @@ void text_add_base64(struct text *text, const void *bytes, size_t length)
                 out[3] = have > 2 ? digits[group & 63] : '=';
                 text_add_bytes(text, out, sizeof(out));
         }
+}
+
+/* Four characters, the last `padding` of them "=", as one number; UINT32_MAX when they are not. */
+static uint32_t decode_group(const char *characters, size_t padding)
+{
+        uint32_t group = 0;
+
+        for (size_t i = 0; i < 4; i++) {
+                const char *digit =
+                        i < 4 - padding ? memchr(digits, characters[i], sizeof(digits) - 1) : digits;
+
+                if (!digit)
+                        return UINT32_MAX;
+                group = group << 6 | (uint32_t)(digit - digits);
+        }
+        /* Bits that stand for nothing are 0, so that no two texts mean the same. */
+        return group & (padding == 2 ? 0xffff : padding ? 0xff : 0) ? UINT32_MAX : group;
+}
+
+bool text_add_decoded(struct text *text, const char *base64, size_t length)
+{
+        size_t before = text->length;
+
+        for (size_t i = 0; i + 4 <= length; i += 4) {
+                bool is_last = i + 4 == length;
+                size_t padding = is_last && base64[i + 3] == '=' ? 1 + (base64[i + 2] == '=') : 0;
+                uint32_t group = decode_group(base64 + i, padding);
+                const char bytes[] = { (char)(group >> 16), (char)(group >> 8), (char)group };
+
+                if (group == UINT32_MAX) {
+                        text->length = before;
+                        return false;
+                }
+                text_add_bytes(text, bytes, 3 - padding);
+        }
+        if (length % 4)
+                text->length = before;
+        return !(length % 4);
 }
 
 int strings_add(struct strings *strings, const char *item, abatis_error *err)

@@ -42,6 +42,8 @@ bool text_is_utf8(const char *bytes, size_t length);
 /* True for what JSON, C strings and people can all hold: UTF-8 without NUL. */
 bool text_is_plain(const char *bytes, size_t length);
 void text_add_base64(struct text *text, const void *bytes, size_t length);
+/* The bytes behind it. False, and nothing is added, for what is not exactly what text_add_base64() makes of some bytes. */
+bool text_add_decoded(struct text *text, const char *base64, size_t length);
 
 /* A list of owned strings. */
 struct strings {

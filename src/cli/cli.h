@@ -23,7 +23,8 @@ enum verb_flags {
         TAKES_POLICY = 4,
         TAKES_BEST_EFFORT = 8,
         TAKES_STDIO = 16,
-        TAKES_TEST = 32
+        TAKES_TEST = 32,
+        TAKES_TIER = 64
 };
 
 struct setting {
@@ -34,7 +35,9 @@ struct flags {
         abatis_policy_options policy;
         struct setting *settings; /* owned */
         size_t setting_count;
-        bool has_json, is_merged, has_terminal, is_best_effort, watches_network, is_tested, wants_help;
+        bool has_json, is_merged, has_terminal, is_best_effort, watches_network, is_tested, wants_tiers,
+                wants_help;
+        const char *tier;    /* borrowed, or NULL */
         const char *context; /* borrowed, or NULL */
         int result_fd;       /* -1: none */
         char **rest;         /* borrowed: what follows the flags */
@@ -84,6 +87,8 @@ int signals_open(const sigset_t *held);
 int signals_take(int signals, const sigset_t *held);
 
 int cmd_run(char **argv);
+int cmd_serve(char **argv);
+int cmd_exec_request(char **argv);
 int cmd_explain(char **argv);
 int cmd_check(char **argv);
 int cmd_doctor(char **argv);

@@ -4,6 +4,51 @@
 
 #include "cli/cli.h"
 
+static int print_tiers(const struct flags *flags)
+{
+        abatis_error err;
+        char *text;
+        int r;
+
+        if (abatis_tier_print(flags->has_json ? ABATIS_JSON : ABATIS_TEXT, &text, &err) < 0)
+                return fail(&err);
+        r = print_text(1, text);
+        if (!r && flags->has_json)
+                r = print_text(1, "\n");
+        free(text);
+        return r;
+}
+
+/* A tier's policy takes the place of a file; "local" has none. */
+static int use_tier(struct flags *flags, char name[32])
+{
+        const abatis_tier *tier = abatis_tier_find(flags->tier);
+
+        flags->policy.layers = (flags->policy.layers & ~(unsigned)ABATIS_LAYERS_ALL) | tier->layers;
+        if (!tier->policy)
+                return 0;
+        if (flags->policy.preset || flags->policy.file)
+                return complain(
+                        "--tier %s has a policy of its own; leave out --preset, --profile and --policy",
+                        tier->name);
+        snprintf(name, 32, "%s.json", tier->name);
+        flags->policy.file = name;
+        flags->policy.text = tier->policy;
+        return 0;
+}
+
+static int print_tier(const struct flags *flags)
+{
+        const abatis_tier *tier = abatis_tier_find(flags->tier);
+
+        if (!flags->tier || flags->has_json)
+                return 0;
+        if (print_text(1, "trust tier ") || print_text(1, tier->name) || print_text(1, ": ") ||
+            print_text(1, tier->native))
+                return EXIT_REFUSED;
+        return print_text(1, "\n");
+}
+
 static int explain(const struct flags *flags)
 {
         abatis_sandbox_options options = { .size = sizeof(options), .best_effort = flags->is_best_effort };
@@ -23,7 +68,9 @@ static int explain(const struct flags *flags)
         } else {
                 if (!flags->has_json)
                         make_printable(text);
-                r = print_text(1, text);
+                r = print_tier(flags);
+                if (!r)
+                        r = print_text(1, text);
                 if (!r && flags->has_json)
                         r = print_text(1, "\n");
                 free(text);
@@ -36,16 +83,24 @@ static int explain(const struct flags *flags)
 int cmd_explain(char **argv)
 {
         struct flags flags;
-        int r = flags_parse(argv, TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON, &flags);
+        char name[32];
+        int r = flags_parse(argv, TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_TIER, &flags);
 
         if (!r && flags.wants_help)
                 printf("Usage: abatis explain [FLAGS] [--json] [-- COMMAND...]\n"
                        "Prints each clause of the policy, the mechanism that enforces it, and the steps in order.\n"
                        "Runs nothing. A clause without a mechanism is refused with exit code 125.\n\n"
-                       "  --best-effort        list such a clause as not enforced instead\n%s",
+                       "  --best-effort        list such a clause as not enforced instead\n"
+                       "  --tier NAME          what a program of this trust tier gets: local, verified or untrusted\n"
+                       "  --tiers              only print the table of trust tiers\n%s",
                        flags_policy_help);
-        else if (!r)
-                r = explain(&flags);
+        else if (!r && flags.wants_tiers)
+                r = print_tiers(&flags);
+        else if (!r) {
+                r = flags.tier ? use_tier(&flags, name) : 0;
+                if (!r)
+                        r = explain(&flags);
+        }
         flags_done(&flags);
         return r;
 }

@@ -93,6 +93,8 @@ static const struct flag {
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--context", NULL, TAKES_STDIO, true },
         { "--test", NULL, TAKES_TEST, false },
+        { "--tier", NULL, TAKES_TIER, true },
+        { "--tiers", NULL, TAKES_TIER, false },
         { "--help", NULL, 0, false },
 };
 
@@ -256,6 +258,10 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->watches_network = true;
         else if (!strcmp(flag->name, "--test"))
                 flags->is_tested = true;
+        else if (!strcmp(flag->name, "--tier"))
+                flags->tier = value;
+        else if (!strcmp(flag->name, "--tiers"))
+                flags->wants_tiers = true;
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else

@@ -16,6 +16,9 @@ static const struct verb {
         { "run", cmd_run, "run a command in a sandbox" },
         { "explain", cmd_explain, "print what would be enforced, and by what; run nothing" },
         { "check", cmd_check, "ask whether the policy allows to read, write or execute a path" },
+        { "serve", cmd_serve, "answer requests of programs, as lines of JSON" },
+        { "exec-request", cmd_exec_request,
+          "run a program as one JSON object says, and answer with another" },
         { "policy", cmd_policy, "show, lint or convert policies, or print their schema" },
         { "profile", cmd_profile, "list, show or lint profiles for agents and languages" },
         { "trust", cmd_trust, "let a project's own policy file allow more" },
@@ -32,7 +35,7 @@ static int print_help(void)
         printf("Usage: abatis VERB [FLAGS] [--] ...\n\n");
         for (size_t i = 0; i < VERB_COUNT; i++)
                 if (verbs[i].summary)
-                        printf("  %-8s %s\n", verbs[i].name, verbs[i].summary);
+                        printf("  %-12s %s\n", verbs[i].name, verbs[i].summary);
         printf("\n'abatis VERB --help' says more. Exit codes: 123 no result, 124 timed out, 125 refused and nothing ran,\n"
                "126 not executable, 127 not found, 128+n killed by signal n, else the command's own.\n");
         return 0;

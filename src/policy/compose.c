@@ -324,9 +324,11 @@ static int protect_repository(abatis_policy *policy, abatis_error *err)
         return r;
 }
 
-static int remember_sources(abatis_policy *policy, const struct files *files, abatis_error *err)
+static int remember_sources(abatis_policy *policy, const struct files *files,
+                            const abatis_policy_options *options, abatis_error *err)
 {
-        const struct layer *const layers[] = { files->system, files->user, files->project, files->given };
+        const struct layer *const layers[] = { files->system, files->user, files->project,
+                                               options->text ? NULL : files->given };
         int r = 0;
 
         for (size_t i = 0; i < sizeof(layers) / sizeof(*layers) && !r; i++)
@@ -360,7 +362,7 @@ int compose_files(abatis_policy *policy, const struct files *files, const abatis
         if (!r && files->system)
                 r = compose_ceiling(policy, files->system, options, err);
         if (!r)
-                r = remember_sources(policy, files, err);
+                r = remember_sources(policy, files, options, err);
         return r ? r : protect_repository(policy, err);
 }
 

@@ -49,7 +49,8 @@ static void add_rules(struct sha256 *hash, const abatis_policy *policy)
         }
 }
 
-void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
+/* What a job is allowed and asked for. */
+static void add_policy(struct sha256 *hash, const abatis_policy *policy)
 {
         const struct strings *const lists[] = { &policy->connect,           &policy->bind,
                                                 &policy->unix_sockets,      &policy->commands,
@@ -65,17 +66,77 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
                                            policy->passes_any_name,
                                            policy->has_no_loopback,
                                            (unsigned char)policy->backend };
+
+        add_string(hash, policy->workspace);
+        sha256_add(hash, switches, sizeof(switches));
+        add_rules(hash, policy);
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+                add_strings(hash, lists[i]);
+        add_names(hash, &policy->environment);
+        for (size_t i = 0; i < LIMIT_COUNT; i++)
+                add_number(hash, policy->limits[i]);
+}
+
+void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
+{
         struct sha256 hash;
 
         sha256_init(&hash);
         add_string(&hash, "abatis policy 1");
-        add_string(&hash, policy->workspace);
-        sha256_add(&hash, switches, sizeof(switches));
-        add_rules(&hash, policy);
-        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-                add_strings(&hash, lists[i]);
-        add_names(&hash, &policy->environment);
-        for (size_t i = 0; i < LIMIT_COUNT; i++)
-                add_number(&hash, policy->limits[i]);
+        add_policy(&hash, policy);
         sha256_finish(&hash, out);
+}
+
+/* ---- of a sandbox ---------------------------------------------------------------------------------------- */
+
+/* What the rules' paths were when they were looked at: a plan goes by that. */
+static void add_facts(struct sha256 *hash, const abatis_policy *policy)
+{
+        for (size_t i = 0; i < policy->rule_count; i++) {
+                const struct rule *rule = &policy->rules[i];
+
+                add_string(hash, rule->path);
+                add_number(hash, rule->glob ? 0 : (uint64_t)rule->facts.kind + 1);
+                add_strings(hash, &rule->facts.links);
+        }
+        add_number(hash, policy->startable_count);
+        for (size_t i = 0; i < policy->startable_count; i++) {
+                add_number(hash, policy->startables[i].kind);
+                add_string(hash, policy->startables[i].path);
+        }
+}
+
+static void add_audit(struct sha256 *hash, const struct audit_choice *audit)
+{
+        add_number(hash, audit->is_off);
+        add_number(hash, audit->is_synced);
+        add_string(hash, audit->log);
+        add_string(hash, audit->usual);
+        add_number(hash, audit->size);
+        add_number(hash, audit->keep);
+}
+
+int abatis_policy_digest(abatis_policy *policy, char out[ABATIS_DIGEST_SIZE], abatis_error *err)
+{
+        struct sha256 hash;
+        int r = policy_finish(policy, err);
+
+        if (r < 0)
+                return r;
+        sha256_init(&hash);
+        add_string(&hash, "abatis sandbox 1");
+        add_policy(&hash, policy);
+        add_facts(&hash, policy);
+        add_strings(&hash, &policy->environment);
+        add_strings(&hash, &policy->sources);
+        add_string(&hash, policy->preset);
+        add_string(&hash, policy->program);
+        add_string(&hash, policy->homes[0]);
+        add_string(&hash, policy->homes[1]);
+        add_string(&hash, policy->data);
+        add_audit(&hash, &policy->audit);
+        add_number(&hash, policy->shares_session);
+        add_number(&hash, policy_says_limit(policy, LIMIT_OUTPUT));
+        sha256_finish(&hash, out);
+        return 0;
 }

@@ -293,7 +293,12 @@ int files_find(const abatis_policy_options *options, const char *workspace, stru
         }
         if (!r && options->layers & ABATIS_LAYER_PROJECT)
                 r = read_project(workspace, out, err);
-        if (!r && options->file)
+        if (!r && options->text && !options->file)
+                r = error_set(err, ABATIS_E_INVALID, "abatis_policy_options.text needs a name in file");
+        else if (!r && options->text)
+                r = layer_read(document_format_of(options->file), options->file, options->text,
+                               strlen(options->text), &out->given, err);
+        else if (!r && options->file)
                 r = read_layer(options->file, FILE_ANY, &out->given, err);
         if (!r && options->file && !out->given)
                 r = error_set(err, ABATIS_E_INVALID, "policy '%s' does not exist", options->file);

@@ -24,16 +24,21 @@ int options_check(const abatis_job_options *options, abatis_error *err)
 int options_limit_output(const abatis_job_options *options, const abatis_policy *policy,
                          struct stream streams[2], abatis_error *err)
 {
-        bool is_kept = options->capture, is_said = policy_says_limit(policy, LIMIT_OUTPUT);
-        uint64_t limit = policy->limits[LIMIT_OUTPUT];
+        const int passed_to[2] = { options->stdout_fd, options->stderr_fd };
+        bool is_said = policy_says_limit(policy, LIMIT_OUTPUT);
+        uint64_t said = policy->limits[LIMIT_OUTPUT];
 
-        if (limit && is_said && !is_kept && !options->terminal)
+        if (said && is_said && !options->capture && !options->terminal)
                 return error_set(err, ABATIS_E_INVALID, "limits.output needs abatis_job_options.capture");
-        if (!is_said && is_kept && !limit)
-                limit = DEFAULT_OUTPUT_LIMIT;
-        if (!limit || (!is_said && !is_kept))
-                limit = UINT64_MAX;
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+                bool is_kept = options->capture && (options->terminal || passed_to[i] < 0);
+                uint64_t limit = said;
+
+                if (!is_said && is_kept && !limit)
+                        limit = DEFAULT_OUTPUT_LIMIT;
+                if (!limit || (!is_said && !is_kept))
+                        limit = UINT64_MAX;
                 stream_limit(&streams[i], limit);
+        }
         return 0;
 }

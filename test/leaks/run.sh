@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ABATIS=${ABATIS:-${BUILD:-build-sanitize}/abatis}
+case $ABATIS in /*) ;; *) ABATIS=$PWD/$ABATIS ;; esac
 scratch=$(mktemp -d /var/tmp/abatis-leaks.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0
@@ -20,6 +21,18 @@ leaks_nothing() { # NAME EXPECTED-EXIT ARGUMENT...
                 passed=$((passed + 1))
         else
                 echo "not ok $name - exit $code: $(grep -m1 -E 'Sanitizer|abatis:' "$scratch/err")"
+                failed=$((failed + 1))
+        fi
+}
+
+answers_without_leaks() { # NAME VERB LINE...: they are its stdin
+        local name=$1 verb=$2
+        shift 2
+        if printf '%s\n' "$@" | (cd "$scratch/ws" && "$ABATIS" "$verb") >"$scratch/out" 2>"$scratch/err" && [ -s "$scratch/out" ] && ! grep -q Sanitizer "$scratch/err"; then
+                echo "ok $name"
+                passed=$((passed + 1))
+        else
+                echo "not ok $name - $(grep -m1 -E 'Sanitizer|abatis:' "$scratch/err")"
                 failed=$((failed + 1))
         fi
 }
@@ -54,5 +67,12 @@ leaks_nothing a_refused_argument_leaks_nothing 125 "${listed[@]}" --deny "$scrat
 leaks_nothing explain_of_a_list_leaks_nothing 0 explain --workspace "$scratch/ws" --command true --json
 leaks_nothing explain_leaks_nothing 0 explain --workspace "$scratch/ws" --json
 leaks_nothing doctor_leaks_nothing 0 doctor
+answers_without_leaks a_server_leaks_nothing serve '{"id":1,"method":"run","command":["cat"],"env":{"A":"b"},"stdin_base64":"AAAA"}' \
+        '{"id":2,"method":"run","command":["seq","3"],"stream":true}' '{"id":3,"method":"run","command":["true"],"session":"a"}' \
+        '{"id":4,"method":"run","command":["no-such-program"]}' '{"id":5,"method":"run","command":["true"],"policy":{"x":1}}' \
+        '{"id":6,"method":"run","comand":1}' '{"id":7,' '{"id":8,"method":"explain","tier":"x"}' '{"id":9,"method":"probe"}' \
+        '{"id":10,"method":"check","access":"read","path":"/"}' '{"id":11,"method":"cancel","target":1}' '{"id":12,"method":"skill","skill":"x"}'
+answers_without_leaks a_request_leaks_nothing exec-request '{"program":"cat","input":{"a":1}}'
+answers_without_leaks a_request_that_is_none_leaks_nothing exec-request '{"program":"cat","input":{"a":1},"x":2}'
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

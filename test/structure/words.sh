@@ -9,11 +9,11 @@ build=${1:-${BUILD:-$repo/build}}
 
 # What the program knows, from its tables.
 list_verbs() { # REPOSITORY
-        sed -n 's/^ *{ "\([a-z]*\)", cmd_.*/\1/p' "$1/src/cli/main.c"
+        sed -n '/NULL }/d; s/^ *{ "\([a-z-]*\)", cmd_.*/\1/p' "$1/src/cli/main.c"
 }
 
 list_flags() { # REPOSITORY
-        sed -n 's/^ *{ "\(--[a-z-]*\)",.*/\1/p' "$1/src/cli/flags.c" "$1/src/cli/cmd_audit.c"
+        sed -n 's/^ *{ "\(--[a-z-]*\)",.*/\1/p' "$1/src/cli/flags.c" "$1/src/cli/cmd_audit.c" "$1/src/cli/cmd_serve.c"
         printf '%s\n' --revoke --version # of `trust`, and of none
 }
 

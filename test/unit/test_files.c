@@ -296,6 +296,32 @@ static void a_project_file_is_a_file(void **state)
                        format("policy '%s' is not a regular file", at("ws/.abatis.yaml")));
 }
 
+static void a_text_takes_the_place_of_a_file(void **state)
+{
+        abatis_policy_options options = { .size = sizeof(options),
+                                          .workspace = at("ws"),
+                                          .file = "given.json",
+                                          .text = "{\"limits\": {\"timeout\": \"3s\"}}" };
+        abatis_policy *policy = NULL;
+        abatis_error err;
+
+        (void)state;
+        make_file("given.json", "no JSON at all");
+        assert_int_equal(abatis_policy_new(&options, &policy, &err), 0);
+        assert_int_equal(abatis_policy_limit(policy, "limits.timeout"), 3000);
+        /* Nobody has to protect a file that was not read. */
+        assert_int_equal(policy->sources.count, 0);
+        abatis_policy_free(policy);
+        policy = NULL;
+        options.text = "{\"limit\": 1}";
+        assert_int_equal(abatis_policy_new(&options, &policy, &err), ABATIS_E_INVALID);
+        assert_non_null(strstr(err.message, "given.json:1:2: unknown key 'limit'"));
+        options.file = NULL;
+        assert_int_equal(abatis_policy_new(&options, &policy, &err), ABATIS_E_INVALID);
+        assert_string_equal(err.message, "abatis_policy_options.text needs a name in file");
+        assert_null(policy);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -310,6 +336,7 @@ int main(void)
                 COMPOSITION_TEST(a_repository_ends_the_search),
                 COMPOSITION_TEST(without_a_repository_only_the_workspace_counts),
                 COMPOSITION_TEST(a_project_file_is_a_file),
+                COMPOSITION_TEST(a_text_takes_the_place_of_a_file),
         };
 
         return cmocka_run_group_tests_name("files", tests, NULL, NULL);

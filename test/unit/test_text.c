@@ -302,7 +302,30 @@ static void base64_matches_the_vectors_of_rfc_4648(void **state)
                 text_add_base64(&text, cases[i].bytes, cases[i].length);
                 assert_int_equal(text_take(&text, &encoded, NULL), 0);
                 assert_string_equal(encoded, cases[i].encoded);
+                assert_true(text_add_decoded(&text, encoded, strlen(encoded)));
+                assert_int_equal(text.length, cases[i].length);
+                if (text.length)
+                        assert_memory_equal(text.data, cases[i].bytes, text.length);
+                text_done(&text);
                 free(encoded);
+        }
+}
+
+static void what_no_bytes_encode_to_is_no_base64(void **state)
+{
+        static const char *const cases[] = {
+                "Z",      "Zg",   "Zg=",  "=",    "====", "Z===",  "Zg==Zg==", "Zh==", "Zm9=",
+                "Zm9v\n", "Zm 9", "Zm9-", "Zm9_", "Zm=v", "Zm9vZ", "Zg==\n",   "=g==", "Zm9v\xff\xff\xff\xff"
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                struct text text = { 0 };
+
+                text_add(&text, "before");
+                if (text_add_decoded(&text, cases[i], strlen(cases[i])) || text.length != 6)
+                        fail_msg("'%s' was taken", cases[i]);
+                text_done(&text);
         }
 }
 
@@ -548,6 +571,7 @@ int main(void)
                 cmocka_unit_test(every_code_point_is_valid_but_the_surrogates),
                 cmocka_unit_test(plain_text_has_no_nul),
                 cmocka_unit_test(base64_matches_the_vectors_of_rfc_4648),
+                cmocka_unit_test(what_no_bytes_encode_to_is_no_base64),
                 cmocka_unit_test(base64_brings_every_byte_back),
                 cmocka_unit_test(an_error_holds_code_message_and_errno),
                 cmocka_unit_test(an_error_from_below_keeps_its_code_and_errno),

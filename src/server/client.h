@@ -1,0 +1,50 @@
+/* client.h: one who sends requests, and what is not answered yet. */
+#ifndef SERVER_CLIENT_H
+#define SERVER_CLIENT_H
+
+#include "server/cache.h"
+#include "server/intake.h"
+#include "server/outlet.h"
+#include "server/task.h"
+
+struct client {
+        int in, out;
+        bool owns_descriptors; /* a socket, which is both */
+        bool is_in_ready;
+        bool is_behind; /* there may be whole lines that were not answered, for want of room */
+        bool is_gone;   /* nobody reads the replies: what runs is cancelled */
+        bool is_deaf;   /* no more requests are read */
+        struct intake intake;
+        struct outlet outlet;
+        struct task *tasks; /* owned, in the order of their arrival */
+        struct client *next;
+};
+
+struct client *client_new(int in, int out, bool owns_descriptors);
+/* Of one without tasks. */
+void client_free(struct client *client);
+
+/* Whether there is room for the replies to more requests. */
+bool client_wants_input(const struct client *client);
+/* Whether there is room for events. */
+bool client_wants_events(const struct client *client);
+/* Something that was held back can be done now. */
+bool client_has_more(const struct client *client);
+/* Nothing to say, nothing to hear. */
+bool client_is_finished(const struct client *client);
+
+/* Reads, and answers what can be answered at once; the rest becomes tasks that wait. */
+void client_hear(struct client *client, const char *program, struct cache *cache);
+/* Goes on with what runs, and tells what has ended, as far as there is room. */
+void client_advance(struct client *client, struct cache *cache);
+/* The first that waits to be started, or NULL. */
+struct task *client_next(const struct client *client);
+/* How many were started and are not answered. */
+unsigned client_count_started(const struct client *client);
+/* Nobody is there any more. */
+void client_leave(struct client *client, struct cache *cache);
+/* All of its tasks. */
+void client_cancel(struct client *client);
+void client_kill(struct client *client);
+
+#endif

@@ -1,0 +1,230 @@
+/* task.c: one request to run a command, from its arrival to its reply. */
+#define _GNU_SOURCE
+#include "server/task.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "server/reply.h"
+#include "server/setting.h"
+
+static const char *const flow_names[] = { "stdout", "stderr" };
+
+struct task *task_new(struct request *request)
+{
+        struct task *task = calloc(1, sizeof(*task));
+
+        if (!task)
+                return NULL;
+        task->request = *request;
+        request->root = NULL;
+        for (int i = 0; i < 2; i++)
+                task->flows[i] = (struct flow)FLOW_NONE;
+        return task;
+}
+
+void task_free(struct task *task)
+{
+        request_done(&task->request);
+        abatis_result_free(task->result);
+        flow_done(&task->flows[0]);
+        flow_done(&task->flows[1]);
+        free(task);
+}
+
+/* ---- the beginning -------------------------------------------------------------------------------------- */
+
+/* "NAME=VALUE", owned one by one; *out is NULL where the request says nothing, which is our own. */
+static int make_environment(const struct request *request, char ***out, abatis_error *err)
+{
+        json_t *variables = json_object_get(request->root, "env"), *value;
+        char **list = variables ? calloc(json_object_size(variables) + 1, sizeof(*list)) : NULL;
+        const char *name;
+        size_t count = 0;
+
+        *out = list;
+        if (variables && !list)
+                return error_memory(err);
+        json_object_foreach(variables, name, value)
+        {
+                list[count] = text_join(name, "=", json_string_value(value));
+                if (!list[count++])
+                        return error_memory(err);
+        }
+        return 0;
+}
+
+static void free_list(char ***list)
+{
+        for (char **item = *list; item && *item; item++)
+                free(*item);
+        free(*list);
+}
+
+/* Where the output goes: it is kept for the result, or passed on to pipes of ours. */
+static int choose_output(struct task *task, abatis_job_options *options, abatis_error *err)
+{
+        bool is_merged = request_flag(&task->request, "merge");
+        int r = 0;
+
+        options->capture = is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
+        options->stdout_fd = options->stderr_fd = -1;
+        if (!request_flag(&task->request, "stream"))
+                return 0;
+        r = flow_open(&task->flows[0], err);
+        if (!r && !is_merged)
+                r = flow_open(&task->flows[1], err);
+        options->stdout_fd = task->flows[0].writes;
+        options->stderr_fd = task->flows[1].writes;
+        return r;
+}
+
+static int start_in(struct task *task, const abatis_job_options *options, abatis_policy *policy,
+                    const void *client, struct cache *cache, abatis_error *err)
+{
+        const struct session_key session = { client, request_string(&task->request, "session") };
+        int r = cache_acquire(cache, policy, request_flag(&task->request, "best_effort"), &session,
+                              &task->warm, err);
+
+        if (r < 0) {
+                /* If that cannot be written down either, it is still refused. */
+                abatis_audit_refused(policy, options, err, NULL);
+                return r;
+        }
+        r = abatis_job_start(task->warm->sandbox, options, &task->job, err);
+        if (r < 0) {
+                cache_release(cache, task->warm, r == ABATIS_E_SYSTEM);
+                task->warm = NULL;
+        }
+        return r;
+}
+
+static int start(struct task *task, const char *program, const void *client, struct cache *cache,
+                 abatis_error *err)
+{
+        const struct request *request = &task->request;
+        abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
+        __attribute__((cleanup(free_list))) char **environment = NULL;
+        OWN_FREE const char **argv = NULL;
+        OWN_FREE char *decoded = NULL;
+        const char *input = NULL;
+        abatis_policy *policy = NULL;
+        int r = request_list(request, "command", &argv, err);
+
+        if (!r)
+                r = make_environment(request, &environment, err);
+        if (!r)
+                r = request_input(request, "stdin", &decoded, &input, &options.stdin_length, err);
+        if (!r)
+                r = choose_output(task, &options, err);
+        if (!r)
+                r = setting_make_policy(request, program, &policy, err);
+        if (r < 0)
+                return r;
+        options.argv = argv;
+        options.envp = (const char *const *)environment;
+        options.cwd = request_string(request, "cwd");
+        if (!options.cwd)
+                options.cwd = request_string(request, "workspace");
+        options.stdin_fd = -1;
+        options.stdin_data = input;
+        options.context = request_string(request, "context");
+        r = start_in(task, &options, policy, client, cache, err);
+        abatis_policy_free(policy);
+        return r;
+}
+
+void task_start(struct task *task, const char *program, const void *client, struct cache *cache)
+{
+        int r = start(task, program, client, cache, &task->err);
+
+        task->state = r < 0 ? TASK_DONE : TASK_RUNS;
+        if (r < 0)
+                flow_done(&task->flows[0]);
+        if (r < 0)
+                flow_done(&task->flows[1]);
+}
+
+/* ---- the way -------------------------------------------------------------------------------------------- */
+
+static void finish(struct task *task, struct cache *cache)
+{
+        abatis_job_finish(task->job, &task->result, &task->err);
+        task->job = NULL;
+        cache_release(cache, task->warm, false);
+        task->warm = NULL;
+        flow_close_writer(&task->flows[0]);
+        flow_close_writer(&task->flows[1]);
+        task->state = TASK_DRAINS;
+}
+
+static void tell_flows(struct task *task, struct text *events)
+{
+        for (int i = 0; i < 2; i++) {
+                /* After the end there is always something in it, if only that it is empty. */
+                bool is_ready = task->is_flow_ready[i] || task->state == TASK_DRAINS;
+
+                if (task->flows[i].reads >= 0 && is_ready && events)
+                        flow_tell(&task->flows[i], task->request.id, flow_names[i], events);
+        }
+}
+
+void task_advance(struct task *task, struct cache *cache, struct text *events)
+{
+        int done = 0;
+
+        if (task->state == TASK_RUNS && task->is_job_ready &&
+            (abatis_job_advance(task->job, &done, &task->err) < 0 || done))
+                finish(task, cache);
+        task->is_job_ready = false;
+        tell_flows(task, events);
+        if (task->state == TASK_DRAINS && task->flows[0].reads < 0 && task->flows[1].reads < 0)
+                task->state = TASK_DONE;
+}
+
+void task_cancel(struct task *task)
+{
+        if (task->state == TASK_WAITS) {
+                error_set(&task->err, PROTOCOL_CANCELLED, "cancelled before it started");
+                task->state = TASK_DONE;
+        } else if (task->state == TASK_RUNS)
+                abatis_job_cancel(task->job);
+}
+
+void task_abandon(struct task *task)
+{
+        task_cancel(task);
+        flow_close_reader(&task->flows[0]);
+        flow_close_reader(&task->flows[1]);
+}
+
+void task_kill(struct task *task)
+{
+        if (task->state == TASK_RUNS)
+                abatis_job_signal(task->job, SIGKILL, NULL);
+}
+
+/* ---- the end -------------------------------------------------------------------------------------------- */
+
+static int add_piece(void *user, const char *bytes, size_t length)
+{
+        struct text *text = user;
+
+        text_add_bytes(text, bytes, length);
+        return text->has_failed;
+}
+
+void task_reply(const struct task *task, struct text *out)
+{
+        if (!task->result) {
+                reply_error(out, task->request.id, &task->err);
+                return;
+        }
+        reply_open(out, task->request.id);
+        text_add(out, ",\"result\":");
+        abatis_result_write(task->result, add_piece, out, NULL);
+        reply_close(out);
+}

@@ -1,0 +1,45 @@
+/* task.h: one request to run a command, from its arrival to its reply. */
+#ifndef SERVER_TASK_H
+#define SERVER_TASK_H
+
+#include "server/cache.h"
+#include "server/flow.h"
+#include "server/request.h"
+
+enum task_state {
+        TASK_WAITS,  /* to be started */
+        TASK_RUNS,   /* it has a job */
+        TASK_DRAINS, /* its job is over, and its events are not all told */
+        TASK_DONE,   /* it can be answered */
+};
+
+struct task {
+        struct request request; /* owned */
+        enum task_state state;
+        abatis_job *job;       /* owned while it runs */
+        struct warm *warm;     /* held while it runs */
+        abatis_result *result; /* owned; NULL of one that is done: `err` says why */
+        abatis_error err;
+        struct flow flows[2]; /* stdout and stderr, with "stream" */
+        bool is_job_ready, is_flow_ready[2];
+        struct task *next;
+};
+
+/* Takes the request over; NULL, and it does not, without memory. */
+struct task *task_new(struct request *request);
+/* A job of a warm sandbox, or one that is done with an error. */
+void task_start(struct task *task, const char *program, const void *client, struct cache *cache);
+/* What can be done now without waiting. Events are told only if there is a place for them. */
+void task_advance(struct task *task, struct cache *cache, struct text *events);
+/* One that waits is done, one that runs will be soon. */
+void task_cancel(struct task *task);
+/* The same when nobody waits for the reply: no events either. */
+void task_abandon(struct task *task);
+/* Not even asked. */
+void task_kill(struct task *task);
+/* The reply to one that is done. */
+void task_reply(const struct task *task, struct text *out);
+/* Of one that does not run. */
+void task_free(struct task *task);
+
+#endif

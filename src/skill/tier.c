@@ -1,0 +1,77 @@
+/* tier.c: the trust tiers, as one table: what a program or a module gets, by where it comes from. */
+#include <string.h>
+
+#include "abatis.h"
+#include "base/json_text.h"
+
+/* The last one is for everything unknown. Nothing of the user's or a project's files may open what a tier closes; the
+ * administrator's ceiling holds for all. */
+static const abatis_tier tiers[] = {
+        { "local", "the OS sandbox of the policy as given (preset dev)",
+          "the same, in it the engine's sandbox and limits", NULL, ABATIS_LAYERS_ALL, 1 },
+        { "verified", "the OS sandbox of preset tool",
+          "the OS sandbox of preset tool, in it the engine's sandbox and limits",
+          "{\"version\":1,\"extends\":\"tool\"}", ABATIS_LAYER_SYSTEM, 1 },
+        { "untrusted",
+          "an OS sandbox where nothing exists but system paths and what is listed, and no workspace",
+          "the same, in it the engine's sandbox and limits",
+          "{\"version\":1,\"extends\":[],\"filesystem\":{\"execute\":[\"system\"],"
+          "\"write\":[\"${tmp}\"]},\"network\":{\"mode\":\"deny\"},"
+          "\"environment\":{\"pass\":[\"PATH\",\"LANG\",\"LC_ALL\",\"TZ\"]}}",
+          ABATIS_LAYER_SYSTEM, 0 },
+};
+enum { TIERS = sizeof(tiers) / sizeof(*tiers) };
+
+const abatis_tier *abatis_tier_find(const char *name)
+{
+        for (size_t i = 0; name && i < TIERS; i++)
+                if (!strcmp(name, tiers[i].name))
+                        return &tiers[i];
+        return &tiers[TIERS - 1];
+}
+
+static const char *network_of(const abatis_tier *tier)
+{
+        return tier->may_connect ? "when asked for" : "never";
+}
+
+static void add_row(struct text *text, const abatis_tier *tier)
+{
+        text_addf(text, "| `%s` | %s | %s | %s |\n", tier->name, tier->native, tier->module,
+                  network_of(tier));
+}
+
+static void add_object(struct text *text, const abatis_tier *tier)
+{
+        const char *const pairs[][2] = { { "{\"tier\":", tier->name },
+                                         { ",\"native\":", tier->native },
+                                         { ",\"module\":", tier->module },
+                                         { ",\"network\":", network_of(tier) } };
+
+        for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+                text_add(text, pairs[i][0]);
+                json_text_string(text, pairs[i][1], strlen(pairs[i][1]));
+        }
+        text_add(text, "}");
+}
+
+int abatis_tier_print(abatis_format format, char **out, abatis_error *err)
+{
+        OWN_TEXT struct text text = { 0 };
+
+        text_add(&text, format == ABATIS_JSON
+                                ? "["
+                                : "| tier | a native program | a WebAssembly module | network |\n"
+                                  "|---|---|---|---|\n");
+        for (size_t i = 0; i < TIERS; i++) {
+                if (format == ABATIS_JSON && i)
+                        text_add(&text, ",");
+                if (format == ABATIS_JSON)
+                        add_object(&text, &tiers[i]);
+                else
+                        add_row(&text, &tiers[i]);
+        }
+        if (format == ABATIS_JSON)
+                text_add(&text, "]");
+        return text_take(&text, out, err);
+}

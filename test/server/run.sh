@@ -1,0 +1,59 @@
+#!/bin/bash
+# run.sh: abatis serve and abatis exec-request, over pipes and sockets, as an ordinary user.
+#
+#   BUILD=build test/server/run.sh [PART-OF-A-NAME...]
+#
+# transcript.txt: what is asked and what is answered · conformance.py: that, and the schema · serve.py: many at once, patience,
+# the cache, the ends · door.py: the socket · exec.py: exec-request and trust tiers
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$repo/build}
+ABATIS=${ABATIS:-$BUILD/abatis}
+readonly ORDINARY_UID=4343
+
+T=$(mktemp -d /var/tmp/abatis-server.XXXXXX) || exit 1
+trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+mkdir "$T/bin" "$T/test" "$T/scratch" "$T/home"
+cp "$ABATIS" "$T/bin/abatis" || exit 1
+cp "$here"/*.py "$here"/*.txt "$repo/docs/server.schema.json" "$repo/docs/SERVER.md" "$T/test/"
+chmod -R a+rX "$T"
+as_user=()
+if ((EUID == 0)); then
+        chown "$ORDINARY_UID:$ORDINARY_UID" "$T/scratch" "$T/home"
+        as_user=(setpriv --reuid="$ORDINARY_UID" --regid="$ORDINARY_UID" --clear-groups)
+fi
+
+passed=0 failed=0 skipped=0
+take() { # PART COMMAND...: prints what it says, and sums it
+        local part=$1 line summed=
+        shift
+        while IFS= read -r line; do
+                if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+                        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+                        skipped=$((skipped + BASH_REMATCH[3]))
+                        summed=1
+                else
+                        printf '%s\n' "$line"
+                fi
+        done < <("$@" 2>&1)
+        if [ -z "$summed" ]; then
+                echo "not ok ${part}_runs_to_its_end - it stopped early"
+                failed=$((failed + 1))
+        fi
+}
+
+cd "$T/scratch" || exit 1
+for part in conformance serve door exec; do
+        take "$part" "${as_user[@]}" env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$T/home" LANG=C.UTF-8 SERVER_TOP="$T" \
+                ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} /usr/bin/python3 -B "$T/test/$part.py" "$@"
+done
+if ((EUID == 0)); then
+        # Root may open the socket of anybody, and is nobody's user here.
+        take stranger env SERVER_TOP="$T" /usr/bin/python3 -B "$T/test/stranger.py" "$ORDINARY_UID" "$@"
+else
+        echo "skip another_user_is_refused - that takes two users, and so root"
+        skipped=$((skipped + 1))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,137 @@
+/* test_digest.c: policies that make different sandboxes have different digests; and the trust tiers. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compositions.h"
+#include "policy/compose.h"
+
+static void digest(const char *preset, const char *key, const char *value, char out[ABATIS_DIGEST_SIZE])
+{
+        const abatis_policy_options options = { .size = sizeof(options),
+                                                .workspace = at("ws"),
+                                                .preset = preset };
+        abatis_policy *policy = NULL;
+        abatis_error err = { .message = "" };
+
+        if (abatis_policy_new(&options, &policy, &err) < 0 ||
+            (key && abatis_policy_set(policy, key, value, &err) < 0) ||
+            abatis_policy_digest(policy, out, &err) < 0)
+                fail_msg("%s=%s: %s", key, value, err.message);
+        assert_int_equal(strlen(out), ABATIS_DIGEST_SIZE - 1);
+        abatis_policy_free(policy);
+}
+
+static void the_same_policy_has_the_same_digest(void **state)
+{
+        char first[ABATIS_DIGEST_SIZE], second[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        digest("dev", "environment.pass", "A=b", first);
+        digest("dev", "environment.pass", "A=b", second);
+        assert_string_equal(first, second);
+}
+
+static void every_difference_is_one_of_the_digest(void **state)
+{
+        static const struct {
+                const char *preset, *key, *value;
+        } cases[] = {
+                { "dev", NULL, NULL },
+                { "tool", NULL, NULL },
+                { "strict", NULL, NULL },
+                { "dev", "session", "shared" },
+                { "dev", "backend", "native" },
+                { "dev", "network.mode", "allow" },
+                { "dev", "network.loopback", "false" },
+                { "dev", "process.fork", "false" },
+                { "dev", "filesystem.deny", "/nonexistent" },
+                { "dev", "filesystem.protect", "/nonexistent" },
+                { "dev", "environment.pass", "A" },
+                { "dev", "environment.pass", "A=" },
+                { "dev", "environment.pass", "A=b" },
+                { "dev", "environment.pass", "A=c" },
+                { "dev", "limits.timeout", "29s" },
+                { "dev", "limits.output", "1MiB" }, /* the default, but said */
+                { "dev", "limits.memory", "1GiB" },
+                { "dev", "audit.log", "off" },
+                { "dev", "audit.log", "/var/tmp/other.jsonl" },
+                { "dev", "audit.sync", "true" },
+        };
+        enum { COUNT = sizeof(cases) / sizeof(*cases) };
+        char digests[COUNT][ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        for (size_t i = 0; i < COUNT; i++) {
+                digest(cases[i].preset, cases[i].key, cases[i].value, digests[i]);
+                for (size_t j = 0; j < i; j++)
+                        if (!strcmp(digests[i], digests[j]))
+                                fail_msg("%s %s=%s is the same as %s %s=%s", cases[i].preset, cases[i].key,
+                                         cases[i].value, cases[j].preset, cases[j].key, cases[j].value);
+        }
+}
+
+static void what_a_path_is_counts(void **state)
+{
+        char absent[ABATIS_DIGEST_SIZE], file[ABATIS_DIGEST_SIZE], link[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        digest("dev", "filesystem.deny", at("ws/secret"), absent);
+        make_file("ws/secret", "x");
+        digest("dev", "filesystem.deny", at("ws/secret"), file);
+        unlink(at("ws/secret"));
+        make_link("ws/secret", make_file("ws/elsewhere", "x"));
+        digest("dev", "filesystem.deny", at("ws/secret"), link);
+        assert_string_not_equal(absent, file);
+        assert_string_not_equal(file, link);
+        assert_string_not_equal(absent, link);
+}
+
+static void what_is_unknown_is_untrusted(void **state)
+{
+        (void)state;
+        assert_string_equal(abatis_tier_find("local")->name, "local");
+        assert_string_equal(abatis_tier_find("verified")->name, "verified");
+        assert_string_equal(abatis_tier_find("untrusted")->name, "untrusted");
+        assert_string_equal(abatis_tier_find(NULL)->name, "untrusted");
+        assert_string_equal(abatis_tier_find("")->name, "untrusted");
+        assert_string_equal(abatis_tier_find("Local")->name, "untrusted");
+        assert_string_equal(abatis_tier_find("local ")->name, "untrusted");
+        assert_int_equal(abatis_tier_find("unknown")->may_connect, 0);
+        assert_int_equal(abatis_tier_find("unknown")->layers, ABATIS_LAYER_SYSTEM);
+}
+
+static void every_policy_of_a_tier_is_one(void **state)
+{
+        static const char *const names[] = { "verified", "untrusted" };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+                const abatis_policy_options options = { .size = sizeof(options),
+                                                        .workspace = at("ws"),
+                                                        .file = "tier.json",
+                                                        .text = abatis_tier_find(names[i])->policy };
+                abatis_policy *policy = NULL;
+                abatis_error err;
+
+                if (abatis_policy_new(&options, &policy, &err) < 0)
+                        fail_msg("%s: %s", names[i], err.message);
+                assert_int_equal(policy->network, NETWORK_DENY);
+                abatis_policy_free(policy);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                COMPOSITION_TEST(the_same_policy_has_the_same_digest),
+                COMPOSITION_TEST(every_difference_is_one_of_the_digest),
+                COMPOSITION_TEST(what_a_path_is_counts),
+                COMPOSITION_TEST(what_is_unknown_is_untrusted),
+                COMPOSITION_TEST(every_policy_of_a_tier_is_one),
+        };
+
+        return cmocka_run_group_tests_name("digest", tests, NULL, NULL);
+}
