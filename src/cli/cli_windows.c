@@ -26,6 +26,18 @@ int cmd_audit(char **argv)
         return complain("there is no audit log on Windows yet");
 }
 
+int cmd_serve(char **argv)
+{
+        (void)argv;
+        return complain("serve is not for Windows yet");
+}
+
+int cmd_exec_request(char **argv)
+{
+        (void)argv;
+        return complain("exec-request is not for Windows yet");
+}
+
 int trials_run(json_t *report)
 {
         (void)report;
