@@ -125,8 +125,9 @@ ABATIS_API int abatis_policy_lint(abatis_policy *policy, char **out, int *count,
 /* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. Before
  * abatis_policy_print() or abatis_sandbox_open() the ceiling has not cut it yet. */
 ABATIS_API uint64_t abatis_policy_limit(const abatis_policy *policy, const char *key);
-/* A hash, 64 digits and a NUL, of all that the policy says for a sandbox, values of variables included: two policies with
- * the same one make the same sandbox. (The one in the audit log tells nothing of values.) */
+/* A hash, 64 digits and a NUL, of all that the policy says for a sandbox, values of variables included, and of what on this
+ * machine a sandbox goes by: two policies with the same one make the same sandbox. (The one in the audit log tells nothing
+ * of values.) */
 enum { ABATIS_DIGEST_SIZE = 65 };
 ABATIS_API int abatis_policy_digest(abatis_policy *policy, char out[ABATIS_DIGEST_SIZE], abatis_error *err);
 /* A policy file, of another tool too, as YAML of our own format. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "compositions.h"
@@ -89,6 +90,112 @@ static void what_a_path_is_counts(void **state)
         assert_string_not_equal(absent, link);
 }
 
+/* What was changed just now is like nothing else: of a file that a sandbox has a copy of, this is when it no longer is. */
+static void digest_settled(const char *key, const char *value, char out[ABATIS_DIGEST_SIZE])
+{
+        char again[ABATIS_DIGEST_SIZE];
+
+        for (int tries = 0; tries < 1000; tries++) {
+                digest("dev", key, value, out);
+                digest("dev", key, value, again);
+                if (!strcmp(out, again))
+                        return;
+                usleep(10 * 1000);
+        }
+        fail_msg("%s=%s: never the same", key, value);
+}
+
+static void what_is_copied_counts(void **state)
+{
+        const char *tool = make_program("usr/bin/tool", NULL);
+        char single[ABATIS_DIGEST_SIZE], copied[ABATIS_DIGEST_SIZE], changed[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        digest_settled("process.commands", tool, single);
+        assert_int_equal(link(tool, at("ws/other")), 0);
+        digest_settled("process.commands", tool, copied);
+        assert_string_not_equal(single, copied);
+        make_program("usr/bin/tool", NULL); /* the same bytes, in the same file */
+        digest_settled("process.commands", tool, changed);
+        assert_string_not_equal(copied, changed);
+}
+
+static void a_loader_counts_as_it_is(void **state)
+{
+        const char *loader = make_program("usr/lib/ld-own.so.1", NULL);
+        const char *tool = make_program("usr/bin/tool", loader);
+        char before[ABATIS_DIGEST_SIZE], after[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        digest_settled("process.commands", tool, before);
+        unlink(loader);
+        make_program("usr/lib/ld-own.so.1", NULL);
+        digest_settled("process.commands", tool, after);
+        assert_string_not_equal(before, after);
+}
+
+static void directories_of_libraries_count(void **state)
+{
+        const char *tool = make_program("usr/bin/tool", NULL);
+        char without[ABATIS_DIGEST_SIZE], with[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        digest("dev", "process.commands", tool, without);
+        make_dir("usr/lib");
+        digest("dev", "process.commands", tool, with);
+        assert_string_not_equal(without, with);
+}
+
+static void where_a_socket_lies_counts(void **state)
+{
+        char before[ABATIS_DIGEST_SIZE], after[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        make_dir("one");
+        make_dir("two");
+        make_link("current", "one");
+        digest("dev", "network.unix", at("current/socket"), before);
+        unlink(at("current"));
+        make_link("current", "two");
+        digest("dev", "network.unix", at("current/socket"), after);
+        assert_string_not_equal(before, after);
+}
+
+static int compare_after_mount(const void *directory)
+{
+        char before[ABATIS_DIGEST_SIZE], after[ABATIS_DIGEST_SIZE];
+
+        digest("dev", "filesystem.write", directory, before);
+        if (mount("tmpfs", directory, "tmpfs", 0, NULL) < 0)
+                return -1;
+        digest("dev", "filesystem.write", directory, after);
+        return !!strcmp(before, after);
+}
+
+static void the_file_system_of_a_tree_counts(void **state)
+{
+        (void)state;
+        assert_int_equal(ask_with_own_mounts(compare_after_mount, make_dir("disk")), 1);
+}
+
+static void digest_of(const struct texts *texts, char out[ABATIS_DIGEST_SIZE])
+{
+        abatis_policy *policy = compose(texts);
+
+        assert_int_equal(abatis_policy_digest(policy, out, NULL), 0);
+        abatis_policy_free(policy);
+}
+
+static void a_ceiling_counts(void **state)
+{
+        char first[ABATIS_DIGEST_SIZE], second[ABATIS_DIGEST_SIZE];
+
+        (void)state;
+        digest_of(&(struct texts){ .system = "limits: {memory: 1GiB}" }, first);
+        digest_of(&(struct texts){ .system = "limits: {memory: 2GiB}" }, second);
+        assert_string_not_equal(first, second);
+}
+
 static void what_is_unknown_is_untrusted(void **state)
 {
         (void)state;
@@ -129,6 +236,12 @@ int main(void)
                 COMPOSITION_TEST(the_same_policy_has_the_same_digest),
                 COMPOSITION_TEST(every_difference_is_one_of_the_digest),
                 COMPOSITION_TEST(what_a_path_is_counts),
+                COMPOSITION_TEST(what_is_copied_counts),
+                COMPOSITION_TEST(a_loader_counts_as_it_is),
+                COMPOSITION_TEST(directories_of_libraries_count),
+                COMPOSITION_TEST(where_a_socket_lies_counts),
+                COMPOSITION_TEST(the_file_system_of_a_tree_counts),
+                COMPOSITION_TEST(a_ceiling_counts),
                 COMPOSITION_TEST(what_is_unknown_is_untrusted),
                 COMPOSITION_TEST(every_policy_of_a_tier_is_one),
         };
