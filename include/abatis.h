@@ -95,7 +95,9 @@ ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_po
 ABATIS_API void abatis_policy_free(abatis_policy *policy);
 
 /* Adds to or changes one key of the policy: "filesystem.deny", "network.mode", "limits.timeout", ...
- * The keys and values are those of the policy file; `abatis run --help` lists the flags that stand for them. */
+ * The keys and values are those of the policy file; `abatis run --help` lists the flags that stand for them. A path is
+ * literal. One to be denied or protected that does not exist and looks like a pattern is refused: for these there is
+ * "filesystem.deny_glob". */
 ABATIS_API int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
                                  abatis_error *err);
 

@@ -73,4 +73,24 @@ def a_link_on_the_way_to_a_socket_leads_elsewhere(workspace):
             expect(ran["stdout"] == seen, f"{name}: {ran['stdout']} {ran['stderr']}")
 
 
+def a_pattern_is_never_a_name(workspace):
+    for place in (workspace, f"{workspace}/deep"):
+        os.makedirs(place, exist_ok=True)
+        with open(f"{place}/.secret", "w") as file:
+            file.write("x")
+    names = [f"{workspace}/.secret", f"{workspace}/deep/.secret"]
+    with Server() as server:
+        expect(server.run("cat", *names)["stdout"] == "xx", "positive control: they are read")
+        for key in "filesystem.deny", "filesystem.protect":
+            reply = server.ask(id=1, method="run", command=["cat", *names], set={key: [f"{workspace}/**/.secret"]})
+            expect(reply["error"]["code"] == "ABATIS_E_INVALID" and "pattern" in reply["error"]["message"], reply)
+        held = server.run("cat", *names, set={"filesystem.deny_glob": [f"{workspace}/**/.secret"]})
+        expect(held["exit_code"] and not held["stdout"], held)
+        os.mkdir(f"{workspace}/[x]*")
+        with open(f"{workspace}/[x]*/file", "w") as file:
+            file.write("x")
+        held = server.run("cat", f"{workspace}/[x]*/file", set={"filesystem.deny": [f"{workspace}/[x]*"]})
+        expect(held["exit_code"] and not held["stdout"], f"what is there may be called what it likes: {held}")
+
+
 main([value for name, value in list(globals().items()) if getattr(value, "__code__", None) and value.__code__.co_varnames[:1] == ("workspace",)])
