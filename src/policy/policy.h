@@ -232,6 +232,9 @@ int sockets_resolve(abatis_policy *policy, abatis_error *err);
 /* commands.c: finds out what the list of commands means and adds what follows from it; harmless to call again. */
 int commands_resolve(abatis_policy *policy, abatis_error *err);
 void commands_done(abatis_policy *policy);
+/* The path, owned by the caller, of the program that a command names: program_find() for this policy. */
+int commands_search(const abatis_policy *policy, const char *name, const char *const *envp,
+                    const char *directory, char **out, abatis_error *err);
 /* The absolute path, owned by the caller, of a program that is listed by name or by path. */
 int commands_locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err);
 /* What a resolved path can be started as, or NULL: only where there is a list. */

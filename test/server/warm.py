@@ -73,6 +73,22 @@ def a_link_on_the_way_to_a_socket_leads_elsewhere(workspace):
             expect(ran["stdout"] == seen, f"{name}: {ran['stdout']} {ran['stderr']}")
 
 
+def a_relative_program_is_that_of_the_commands_directory(workspace):
+    for name in "server", "command":
+        os.mkdir(f"{workspace}/{name}")
+        with open(f"{workspace}/{name}/tool", "w") as file:
+            file.write(f"#!/bin/sh\necho {name}\n")
+        os.chmod(f"{workspace}/{name}/tool", 0o755)
+    with Server(cwd=f"{workspace}/server") as server:
+        expect(server.run("./tool")["stdout"] == "server\n", "positive control: without cwd it is the server's")
+        expect(server.run("./tool", cwd=f"{workspace}/command")["stdout"] == "command\n", "another program ran")
+        os.remove(f"{workspace}/server/tool")
+        expect(server.run("./tool", cwd=f"{workspace}/command")["stdout"] == "command\n", "it was looked for in the server's directory")
+        os.rename(f"{workspace}/command/tool", f"{workspace}/server/tool")
+        reply = server.ask(id=1, method="run", command=["./tool"], cwd=f"{workspace}/command")
+        expect(reply.get("error", {}).get("code") == "ABATIS_E_NOT_FOUND", reply)
+
+
 def a_pattern_is_never_a_name(workspace):
     for place in (workspace, f"{workspace}/deep"):
         os.makedirs(place, exist_ok=True)
