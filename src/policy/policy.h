@@ -202,6 +202,8 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
                  abatis_error *err);
 /* What programs need to start, as far as a host has it; ends with NULL. */
 extern const char *const preset_system_trees[];
+/* Denies what the homes, and as root the system, have of keys, tokens and histories. */
+int preset_deny_secrets(abatis_policy *policy, const char *origin, abatis_error *err);
 /* Opens it for reading or for executing. */
 int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err);
 /* The workspace, the homes and the caller's program, which everything else refers to. */

@@ -207,27 +207,92 @@ static void what_is_unknown_is_untrusted(void **state)
         assert_string_equal(abatis_tier_find("Local")->name, "untrusted");
         assert_string_equal(abatis_tier_find("local ")->name, "untrusted");
         assert_int_equal(abatis_tier_find("unknown")->may_connect, 0);
-        assert_int_equal(abatis_tier_find("unknown")->layers, ABATIS_LAYER_SYSTEM);
+        assert_int_equal(abatis_tier_find("unknown")->layers, ABATIS_LAYER_SYSTEM | ABATIS_DENY_SECRETS);
+}
+
+static abatis_policy *policy_of(const char *tier)
+{
+        abatis_policy_options options = { .size = sizeof(options), .workspace = at("ws") };
+        abatis_policy *policy = NULL;
+        abatis_error err;
+
+        if (abatis_tier_apply(abatis_tier_find(tier), &options, &err) < 0 ||
+            abatis_policy_new(&options, &policy, &err) < 0)
+                fail_msg("%s: %s", tier, err.message);
+        return policy;
 }
 
 static void every_policy_of_a_tier_is_one(void **state)
 {
-        static const char *const names[] = { "verified", "untrusted" };
+        static const char *const names[] = { "local", "verified", "untrusted" };
 
         (void)state;
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-                const abatis_policy_options options = { .size = sizeof(options),
-                                                        .workspace = at("ws"),
-                                                        .file = "tier.json",
-                                                        .text = abatis_tier_find(names[i])->policy };
-                abatis_policy *policy = NULL;
-                abatis_error err;
+                abatis_policy *policy = policy_of(names[i]);
 
-                if (abatis_policy_new(&options, &policy, &err) < 0)
-                        fail_msg("%s: %s", names[i], err.message);
                 assert_int_equal(policy->network, NETWORK_DENY);
                 abatis_policy_free(policy);
         }
+}
+
+/* From the most trusted on: what one may not, the next may not either. */
+static void a_tier_may_nothing_that_the_one_above_may_not(void **state)
+{
+        static const char *const names[] = { "local", "verified", "untrusted" };
+        static const char *const places[] = { "home/.ssh/id", "home/.aws/credentials", "home/plain",
+                                              "ws/file",      "ws/.git/config",        "elsewhere/file" };
+        static const char *const system[] = { "/etc/passwd", "/etc/shadow", "/usr/bin/env", "/var/lib",
+                                              "/tmp/x" };
+        enum { PLACES = sizeof(places) / sizeof(*places), ALL = PLACES + sizeof(system) / sizeof(*system) };
+        bool was[ALL][2];
+
+        (void)state;
+        for (size_t i = 0; i < PLACES; i++)
+                make_file(places[i], "x");
+        make_file("ws/.git/HEAD", "ref: refs/heads/main\n");
+        for (size_t tier = 0; tier < 3; tier++) {
+                abatis_policy *policy = policy_of(names[tier]);
+
+                for (size_t i = 0; i < ALL; i++)
+                        for (size_t access = 0; access < 2; access++) {
+                                const char *path = i < PLACES ? at("%s", places[i]) : system[i - PLACES];
+                                bool is = check_says(policy, access ? ABATIS_WRITE : ABATIS_READ, path);
+
+                                if (tier && is && !was[i][access])
+                                        fail_msg("%s may %s %s", names[tier], access ? "write" : "read",
+                                                 path);
+                                was[i][access] = is;
+                        }
+                assert_int_equal(check_says(policy, ABATIS_READ, at("ws/file")), tier < 2);
+                assert_false(check_says(policy, ABATIS_READ, at("home/.ssh/id")));
+                abatis_policy_free(policy);
+        }
+}
+
+static void what_is_untrusted_is_limited(void **state)
+{
+        static const enum limit limits[] = { LIMIT_MEMORY,  LIMIT_PROCESSES, LIMIT_CPU,
+                                             LIMIT_WRITTEN, LIMIT_TIMEOUT,   LIMIT_OUTPUT };
+        abatis_policy *policy = policy_of("untrusted");
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+                assert_true(policy->limits[limits[i]] > 0);
+        set(policy, "limits.memory", "none");
+        assert_int_equal(policy->limits[LIMIT_MEMORY], 0);
+        abatis_policy_free(policy);
+}
+
+static void a_tier_has_its_own_policy_or_none(void **state)
+{
+        abatis_policy_options options = { .size = sizeof(options), .preset = "guard" };
+
+        (void)state;
+        assert_int_equal(abatis_tier_apply(abatis_tier_find("untrusted"), &options, NULL), ABATIS_E_INVALID);
+        assert_int_equal(abatis_tier_apply(abatis_tier_find("verified"), &options, NULL), ABATIS_E_INVALID);
+        assert_int_equal(abatis_tier_apply(abatis_tier_find("local"), &options, NULL), 0);
+        assert_string_equal(options.preset, "guard");
+        assert_null(options.text);
 }
 
 int main(void)
@@ -244,6 +309,9 @@ int main(void)
                 COMPOSITION_TEST(a_ceiling_counts),
                 COMPOSITION_TEST(what_is_unknown_is_untrusted),
                 COMPOSITION_TEST(every_policy_of_a_tier_is_one),
+                COMPOSITION_TEST(a_tier_may_nothing_that_the_one_above_may_not),
+                COMPOSITION_TEST(what_is_untrusted_is_limited),
+                COMPOSITION_TEST(a_tier_has_its_own_policy_or_none),
         };
 
         return cmocka_run_group_tests_name("digest", tests, NULL, NULL);
