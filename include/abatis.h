@@ -85,7 +85,9 @@ enum {
         ABATIS_LAYERS_ALL = 7,
         ABATIS_MAKE_PLACES =
                 8, /* make the private directories that a shipped profile keeps for what runs inside */
-        ABATIS_NO_DEFAULT_LIMITS = 16 /* no limit but those that somebody sets; see abatis_policy_new() */
+        ABATIS_NO_DEFAULT_LIMITS = 16, /* no limit but those that somebody sets; see abatis_policy_new() */
+        ABATIS_DENY_SECRETS =
+                32 /* deny keys, tokens and histories of the user's, as preset dev, whatever is extended */
 };
 
 /* Below everything that the options name lie limits.timeout 30s and limits.output 1MiB: whoever embeds this waits for
@@ -95,7 +97,9 @@ ABATIS_API int abatis_policy_new(const abatis_policy_options *options, abatis_po
 ABATIS_API void abatis_policy_free(abatis_policy *policy);
 
 /* Adds to or changes one key of the policy: "filesystem.deny", "network.mode", "limits.timeout", ...
- * The keys and values are those of the policy file; `abatis run --help` lists the flags that stand for them. */
+ * The keys and values are those of the policy file; `abatis run --help` lists the flags that stand for them. A path is
+ * literal. One to be denied or protected that does not exist and looks like a pattern is refused: for these there is
+ * "filesystem.deny_glob". */
 ABATIS_API int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
                                  abatis_error *err);
 
@@ -125,8 +129,9 @@ ABATIS_API int abatis_policy_lint(abatis_policy *policy, char **out, int *count,
 /* The value of a limit ("limits.output", ...) in bytes, milliseconds or a number; 0 when there is none. Before
  * abatis_policy_print() or abatis_sandbox_open() the ceiling has not cut it yet. */
 ABATIS_API uint64_t abatis_policy_limit(const abatis_policy *policy, const char *key);
-/* A hash, 64 digits and a NUL, of all that the policy says for a sandbox, values of variables included: two policies with
- * the same one make the same sandbox. (The one in the audit log tells nothing of values.) */
+/* A hash, 64 digits and a NUL, of all that the policy says for a sandbox, values of variables included, and of what on this
+ * machine a sandbox goes by: two policies with the same one make the same sandbox. (The one in the audit log tells nothing
+ * of values.) */
 enum { ABATIS_DIGEST_SIZE = 65 };
 ABATIS_API int abatis_policy_digest(abatis_policy *policy, char out[ABATIS_DIGEST_SIZE], abatis_error *err);
 /* A policy file, of another tool too, as YAML of our own format. */
@@ -146,17 +151,18 @@ ABATIS_API int abatis_profile_text(const char *name, char **out, abatis_error *e
 
 /* A row of the one table of trust tiers; all of it is static. */
 typedef struct abatis_tier {
-        const char *name;   /* "local", "verified" or "untrusted" */
-        const char *native; /* the layers around a native program, from the outside in, in words */
-        const char *module; /* the same around a WebAssembly module */
-        const char *
-                policy; /* JSON for abatis_policy_options.text, where its name is NAME.json; NULL: as the caller says */
-        unsigned layers; /* for abatis_policy_options.layers */
-        int may_connect; /* 1: it has a network when it asks for one */
+        const char *name;          /* "local", "verified" or "untrusted" */
+        const char *native;        /* the layers around a native program, from the outside in, in words */
+        const char *module;        /* the same around a WebAssembly module */
+        const char *file, *policy; /* a name and JSON for abatis_policy_options; NULL: as the caller says */
+        unsigned layers;           /* for abatis_policy_options.layers */
+        int may_connect;           /* 1: it has a network when it asks for one */
 } abatis_tier;
 
 /* A word that is no tier, and NULL, is "untrusted". */
 ABATIS_API const abatis_tier *abatis_tier_find(const char *name);
+/* Makes them the options of a policy for a program of this tier; refused when they name another policy than its own. */
+ABATIS_API int abatis_tier_apply(const abatis_tier *tier, abatis_policy_options *options, abatis_error *err);
 /* The table: Markdown, or an array of objects. */
 ABATIS_API int abatis_tier_print(abatis_format format, char **out, abatis_error *err);
 
@@ -243,8 +249,10 @@ typedef struct abatis_connection {
 } abatis_connection;
 
 typedef struct abatis_job_options {
-        size_t size;             /* sizeof(abatis_job_options) */
-        const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash */
+        size_t size; /* sizeof(abatis_job_options) */
+        const char *const *
+                argv; /* NULL-terminated; argv[0] is searched in PATH when it has no slash, and is of cwd when it is a
+                                    relative path */
         const char *const *envp; /* NULL-terminated, filtered by the policy; NULL is the host's environment */
         const char *cwd; /* absolute; NULL is the working directory if it lies in view, else the workspace */
         int capture; /* ABATIS_CAPTURE_*. Of an output larger than limits.output (1 MiB if nobody says anything)

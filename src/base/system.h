@@ -35,6 +35,14 @@ struct system_file {
 /* What the name leads to in the directory `at`, links not followed; with an empty name, what `at` is. 0, or -1 with errno. */
 int system_examine(int at, const char *name, struct system_file *out);
 
+/* Nanoseconds since 1970. */
+struct system_times {
+        int64_t written_ns, changed_ns; /* its bytes; anything of it */
+};
+
+struct stat;
+struct system_times system_times_of(const struct stat *status);
+
 /* Names in an open directory, with what the listing says of each (DT_*). False when that was not worth it, so that not all were told;
  * where another spelling of a name is the same file it never is. */
 bool system_list(int directory, void (*note)(void *user, const char *name, unsigned char type), void *user);

@@ -142,6 +142,14 @@ bool system_list(int directory, void (*note)(void *user, const char *name, unsig
         return false;
 }
 
+struct system_times system_times_of(const struct stat *status)
+{
+        const int64_t second = 1000000000;
+
+        return (struct system_times){ status->st_mtimespec.tv_sec * second + status->st_mtimespec.tv_nsec,
+                                      status->st_ctimespec.tv_sec * second + status->st_ctimespec.tv_nsec };
+}
+
 /* fsync() leaves it to the disk when it writes. */
 int system_sync(int fd)
 {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +98,14 @@ bool system_list(int directory, void (*note)(void *user, const char *name, unsig
                 }
         }
         return false;
+}
+
+struct system_times system_times_of(const struct stat *status)
+{
+        const int64_t second = 1000000000;
+
+        return (struct system_times){ status->st_mtim.tv_sec * second + status->st_mtim.tv_nsec,
+                                      status->st_ctim.tv_sec * second + status->st_ctim.tv_nsec };
 }
 
 int system_sync(int fd)

@@ -1,6 +1,7 @@
 /* cmd_explain.c: abatis explain: what would be enforced, and by what. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -19,22 +20,26 @@ static int print_tiers(const struct flags *flags)
         return r;
 }
 
-/* A tier's policy takes the place of a file; "local" has none. */
-static int use_tier(struct flags *flags, char name[32])
+/* What a request can say of it: no flag shows a plan that the tier never gets. */
+static bool goes_with(const abatis_tier *tier, const struct setting *setting)
+{
+        if (!tier->policy || !strncmp(setting->key, "limits.", 7))
+                return true;
+        if (!strcmp(setting->key, "network.mode"))
+                return tier->may_connect && !strcmp(setting->value, "allow");
+        return !strcmp(setting->key, "filesystem.read") || !strcmp(setting->key, "filesystem.write");
+}
+
+static int use_tier(struct flags *flags)
 {
         const abatis_tier *tier = abatis_tier_find(flags->tier);
+        abatis_error err;
 
-        flags->policy.layers = (flags->policy.layers & ~(unsigned)ABATIS_LAYERS_ALL) | tier->layers;
-        if (!tier->policy)
-                return 0;
-        if (flags->policy.preset || flags->policy.file)
-                return complain(
-                        "--tier %s has a policy of its own; leave out --preset, --profile and --policy",
-                        tier->name);
-        snprintf(name, 32, "%s.json", tier->name);
-        flags->policy.file = name;
-        flags->policy.text = tier->policy;
-        return 0;
+        for (size_t i = 0; i < flags->setting_count; i++)
+                if (!goes_with(tier, &flags->settings[i]))
+                        return complain("%s does not go with --tier %s, which has a policy of its own",
+                                        flags->settings[i].flag, tier->name);
+        return abatis_tier_apply(tier, &flags->policy, &err) < 0 ? fail(&err) : 0;
 }
 
 static int print_tier(const struct flags *flags)
@@ -83,7 +88,6 @@ static int explain(const struct flags *flags)
 int cmd_explain(char **argv)
 {
         struct flags flags;
-        char name[32];
         int r = flags_parse(argv, TAKES_POLICY | TAKES_BEST_EFFORT | TAKES_JSON | TAKES_TIER, &flags);
 
         if (!r && flags.wants_help)
@@ -97,7 +101,7 @@ int cmd_explain(char **argv)
         else if (!r && flags.wants_tiers)
                 r = print_tiers(&flags);
         else if (!r) {
-                r = flags.tier ? use_tier(&flags, name) : 0;
+                r = flags.tier ? use_tier(&flags) : 0;
                 if (!r)
                         r = explain(&flags);
         }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -309,33 +308,6 @@ void flags_done(struct flags *flags)
         free(flags->settings);
 }
 
-/* Where nothing is, a path with such characters was meant as a pattern: as a name it would hold nothing. A directory that is there may be
- * called what it likes. */
-static bool is_pattern(const char *path)
-{
-        char *start = *path == '/' ? strdup(path) : NULL, *slash;
-        struct stat status;
-        bool is_meant;
-
-        if (!start)
-                return false;
-        while (lstat(start, &status) < 0 && (slash = strrchr(start, '/')))
-                *slash = '\0';
-        is_meant = strpbrk(path + strlen(start), "*?[");
-        free(start);
-        return is_meant;
-}
-
-static int check_setting(const struct setting *setting)
-{
-        bool is_deny = !strcmp(setting->key, "filesystem.deny");
-
-        if ((!is_deny && strcmp(setting->key, "filesystem.protect") != 0) || !is_pattern(setting->value))
-                return 0;
-        return complain("%s: '%s' does not exist, and looks like a pattern; give it %s", setting->flag,
-                        setting->value, is_deny ? "as --deny-glob" : "in a policy file");
-}
-
 static bool sets(const struct flags *flags, const char *key)
 {
         for (size_t i = 0; i < flags->setting_count; i++)
@@ -359,12 +331,7 @@ int flags_make_policy(const struct flags *flags, abatis_policy **out)
         }
         for (size_t i = 0; i < flags->setting_count; i++) {
                 const struct setting *setting = &flags->settings[i];
-                int r = check_setting(setting);
 
-                if (r) {
-                        abatis_policy_free(policy);
-                        return r;
-                }
                 if (abatis_policy_set(policy, setting->key, setting->value, &err) < 0) {
                         abatis_policy_free(policy);
                         return complain("%s: %s", setting->flag, strstr(err.message, ": ") + 2);

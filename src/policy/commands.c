@@ -67,6 +67,22 @@ const struct startable *commands_find(const abatis_policy *policy, const char *r
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
+/* What an earlier part of PATH has and the policy does not open, in ~/bin say, is passed over. */
+static bool is_startable(const void *user, const char *path)
+{
+        OWN_FREE char *real = path_real(path);
+
+        return !real || policy_executes(user, real);
+}
+
+int commands_search(const abatis_policy *policy, const char *name, const char *const *envp,
+                    const char *directory, char **out, abatis_error *err)
+{
+        const struct program_search search = { envp, directory, is_startable, policy };
+
+        return program_find(name, &search, out, err);
+}
+
 int commands_locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err)
 {
         OWN_FREE char *found = NULL, *cwd = NULL;
@@ -83,7 +99,7 @@ int commands_locate(const abatis_policy *policy, const char *name, char **out, a
         /* By the PATH that the command will have. */
         r = environment_sort(policy, (const char *const *)system_environment(), &envp, NULL, err);
         if (!r)
-                r = program_find(name, envp, &found, err);
+                r = commands_search(policy, name, envp, NULL, &found, err);
         if (r < 0 || !found)
                 return r;
         if (*found == '/') {

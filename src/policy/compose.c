@@ -361,6 +361,8 @@ int compose_files(abatis_policy *policy, const struct files *files, const abatis
                 r = apply_layer(policy, files->given, &manner, err);
         if (!r && files->system)
                 r = compose_ceiling(policy, files->system, options, err);
+        if (!r && options->layers & ABATIS_DENY_SECRETS)
+                r = preset_deny_secrets(policy, "secrets", err);
         if (!r)
                 r = remember_sources(policy, files, options, err);
         return r ? r : protect_repository(policy, err);

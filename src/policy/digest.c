@@ -1,8 +1,18 @@
 /* digest.c: a hash of what a policy says: two runs with the same one were held by the same rules. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/error.h"
+#include "base/own.h"
+#include "base/reach.h"
+#include "base/system.h"
 #include "policy/policy.h"
+
+enum { NS_PER_S = 1000000000 };
 
 /* With what follows it, the NUL of a string or the size of a number, no two policies add the same bytes. */
 static void add_string(struct sha256 *hash, const char *string)
@@ -89,21 +99,91 @@ void policy_digest(const abatis_policy *policy, char out[SHA256_TEXT_SIZE])
 
 /* ---- of a sandbox ---------------------------------------------------------------------------------------- */
 
-/* What the rules' paths were when they were looked at: a plan goes by that. */
-static void add_facts(struct sha256 *hash, const abatis_policy *policy)
-{
-        for (size_t i = 0; i < policy->rule_count; i++) {
-                const struct rule *rule = &policy->rules[i];
+/* Whatever a plan, or what is opened for it, goes by is one of these, or it is looked at anew for each job:
+ *
+ *   in the digest    what the policy says, and what it came to here: ceiling, trust and patterns of a file are rules by then; what
+ *                    paths are and where their links stand; programs, which of them are copied, and the copies' files; directories of
+ *                    libraries; places of sockets; the file systems that have holes and writable trees
+ *   for each job     what lies at a path, and every mount of the host's (keeper_linux.c, stamps_linux.c); what a pattern matches; the
+ *                    program, the variables and the arguments of the command; bubblewrap (bwrap_linux.c); names of hosts (net/)
+ *   not at all       origins, reasons and who asked: words for people
+ *
+ * The kernel and the user are those of the process that has the sandbox. */
 
-                add_string(hash, rule->path);
-                add_number(hash, rule->glob ? 0 : (uint64_t)rule->facts.kind + 1);
-                add_strings(hash, &rule->facts.links);
+/* A file system that takes .ENV for .env holds no name: which one it is was asked when the sandbox was opened. */
+static int add_device(struct sha256 *hash, const char *real, abatis_error *err)
+{
+        OWN_FREE char *path = strdup(real);
+        struct stat status;
+        char *slash;
+
+        if (!path)
+                return error_memory(err);
+        while (reach_stat(*path ? path : "/", &status) < 0) {
+                slash = strrchr(path, '/');
+                if (!slash)
+                        return 0;
+                *slash = '\0';
         }
+        add_number(hash, status.st_dev);
+        return 0;
+}
+
+static int add_rule_facts(struct sha256 *hash, const struct rule *rule, abatis_error *err)
+{
+        add_string(hash, rule->path);
+        add_number(hash, rule->glob ? 0 : (uint64_t)rule->facts.kind + 1);
+        add_strings(hash, &rule->facts.links);
+        if (rule->glob || rule->kind == RULE_READ || rule->kind == RULE_EXECUTE)
+                return 0;
+        return add_device(hash, rule->facts.real, err);
+}
+
+/* A copy is of the file as it was. Two changes may have one time; so what was changed just now is like nothing else, and its
+ * sandbox is nobody's but who asked for it. */
+static int add_copied_file(struct sha256 *hash, const char *path, abatis_error *err)
+{
+        const int64_t now = system_now();
+        struct system_times times;
+        struct stat status;
+
+        if (reach_stat(path, &status) < 0)
+                return error_os(err, errno, "cannot examine '%s'", path);
+        times = system_times_of(&status);
+        add_number(hash, status.st_dev);
+        add_number(hash, status.st_ino);
+        add_number(hash, (uint64_t)status.st_size);
+        add_number(hash, (uint64_t)times.written_ns);
+        add_number(hash, (uint64_t)times.changed_ns);
+        /* Some file systems know only even seconds. */
+        if (now - times.changed_ns / 1000 <= (times.changed_ns % NS_PER_S ? 20 * 1000 : 3 * 1000 * 1000))
+                add_number(hash, (uint64_t)now);
+        return 0;
+}
+
+static int add_startable(struct sha256 *hash, const struct startable *startable, abatis_error *err)
+{
+        add_number(hash, startable->kind);
+        add_string(hash, startable->path);
+        add_number(hash, startable->is_copied);
+        if (!startable->is_copied && startable->kind != STARTABLE_LOADER)
+                return 0;
+        return add_copied_file(hash, startable->path, err);
+}
+
+static int add_facts(struct sha256 *hash, const abatis_policy *policy, abatis_error *err)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < policy->rule_count && !r; i++)
+                r = add_rule_facts(hash, &policy->rules[i], err);
         add_number(hash, policy->startable_count);
-        for (size_t i = 0; i < policy->startable_count; i++) {
-                add_number(hash, policy->startables[i].kind);
-                add_string(hash, policy->startables[i].path);
-        }
+        for (size_t i = 0; i < policy->startable_count && !r; i++)
+                r = add_startable(hash, &policy->startables[i], err);
+        add_strings(hash, &policy->libraries);
+        add_strings(hash, &policy->socket_names);
+        add_strings(hash, &policy->socket_places);
+        return r;
 }
 
 static void add_audit(struct sha256 *hash, const struct audit_choice *audit)
@@ -126,7 +206,9 @@ int abatis_policy_digest(abatis_policy *policy, char out[ABATIS_DIGEST_SIZE], ab
         sha256_init(&hash);
         add_string(&hash, "abatis sandbox 1");
         add_policy(&hash, policy);
-        add_facts(&hash, policy);
+        r = add_facts(&hash, policy, err);
+        if (r < 0)
+                return r;
         add_strings(&hash, &policy->environment);
         add_strings(&hash, &policy->sources);
         add_string(&hash, policy->preset);

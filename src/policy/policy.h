@@ -202,6 +202,8 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
                  abatis_error *err);
 /* What programs need to start, as far as a host has it; ends with NULL. */
 extern const char *const preset_system_trees[];
+/* Denies what the homes, and as root the system, have of keys, tokens and histories. */
+int preset_deny_secrets(abatis_policy *policy, const char *origin, abatis_error *err);
 /* Opens it for reading or for executing. */
 int preset_open_system(abatis_policy *policy, enum rule_kind kind, const char *origin, abatis_error *err);
 /* The workspace, the homes and the caller's program, which everything else refers to. */
@@ -232,6 +234,9 @@ int sockets_resolve(abatis_policy *policy, abatis_error *err);
 /* commands.c: finds out what the list of commands means and adds what follows from it; harmless to call again. */
 int commands_resolve(abatis_policy *policy, abatis_error *err);
 void commands_done(abatis_policy *policy);
+/* The path, owned by the caller, of the program that a command names: program_find() for this policy. */
+int commands_search(const abatis_policy *policy, const char *name, const char *const *envp,
+                    const char *directory, char **out, abatis_error *err);
 /* The absolute path, owned by the caller, of a program that is listed by name or by path. */
 int commands_locate(const abatis_policy *policy, const char *name, char **out, abatis_error *err);
 /* What a resolved path can be started as, or NULL: only where there is a list. */

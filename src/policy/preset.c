@@ -246,14 +246,14 @@ static int add_data_rules(abatis_policy *policy, const struct preset *preset,
         return policy_add_rule(policy, RULE_DENY, config, preset->origin, err);
 }
 
-static int add_secret_rules(abatis_policy *policy, const struct preset *preset, abatis_error *err)
+int preset_deny_secrets(abatis_policy *policy, const char *origin, abatis_error *err)
 {
         int r = 0;
 
         for (size_t i = 0; i < 2 && policy->homes[i] && !r; i++)
-                r = secrets_deny(policy, policy->homes[i], preset->origin, err);
+                r = secrets_deny(policy, policy->homes[i], origin, err);
         if (!r && !geteuid())
-                r = add_existing(policy, RULE_DENY, root_secrets, COUNT(root_secrets), preset->origin, err);
+                r = add_existing(policy, RULE_DENY, root_secrets, COUNT(root_secrets), origin, err);
         return r;
 }
 
@@ -326,7 +326,7 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
                 r = add_existing(policy, RULE_PROTECT, system_protects, COUNT(system_protects),
                                  preset->origin, err);
         if (!r && preset->denies_secrets)
-                r = add_secret_rules(policy, preset, err);
+                r = preset_deny_secrets(policy, preset->origin, err);
         if (!r)
                 r = add_data_rules(policy, preset, options, err);
         return r < 0 ? r : git_add_rules(policy, preset->git, preset->origin, err);

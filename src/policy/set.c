@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/layer.h"
 #include "policy/place.h"
 #include "policy/policy.h"
@@ -354,6 +356,25 @@ void policy_clear(abatis_policy *policy, enum key_id key)
         }
 }
 
+/* Where nothing is, a path with such characters was meant as a pattern: as a name it would hold nothing. A directory that is there may be
+ * called what it likes. */
+static int refuse_pattern(enum key_id key, const char *path, abatis_error *err)
+{
+        OWN_FREE char *there = *path == '/' ? strdup(path) : NULL;
+        struct stat status;
+        char *slash;
+
+        if (!there)
+                return *path == '/' ? error_memory(err) : 0;
+        while (reach_lstat(there, &status) < 0 && (slash = strrchr(there, '/')))
+                *slash = '\0';
+        if (!strpbrk(path + strlen(there), "*?["))
+                return 0;
+        return error_set(err, ABATIS_E_INVALID, "'%s' does not exist, and looks like a pattern; give it %s",
+                         path,
+                         key == KEY_DENY ? "as filesystem.deny_glob (--deny-glob)" : "in a policy file");
+}
+
 int abatis_policy_set(abatis_policy *policy, const char *key, const char *value, abatis_error *err)
 {
         enum key_id id = key_find(key, strlen(key));
@@ -369,7 +390,9 @@ int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
                 return error_set(err, ABATIS_E_INVALID, "'%s' is not a key of a policy", key);
         else {
                 setting.origin = keys[id].name;
-                r = policy_apply(policy, &setting, &below);
+                r = id == KEY_DENY || id == KEY_PROTECT ? refuse_pattern(id, value, &below) : 0;
+                if (!r)
+                        r = policy_apply(policy, &setting, &below);
         }
         return r < 0 ? error_within(err, &below, "%s", key) : 0;
 }

@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/program.h"
 #include "base/system.h"
 #include "run/kernel_darwin.h"
 #include "run/options.h"
@@ -171,13 +170,18 @@ static int find_command(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
         const abatis_policy *policy = job->context.policy;
-        int r = program_find(options->argv[0], job->context.environment, &job->program, err);
+        int r;
 
+        /* In the directory that the command works in, if somebody has said which. */
+        job->cwd = path_to_enter(options->cwd);
+        if (!job->cwd && options->cwd)
+                return error_memory(err);
+        r = commands_search(policy, options->argv[0], job->context.environment,
+                            options->cwd ? job->cwd : NULL, &job->program, err);
         if (!r)
                 r = commands_check(policy, job->program, err);
         if (r < 0)
                 return r;
-        job->cwd = path_to_enter(options->cwd);
         if (job->cwd && !options->cwd && strcmp(job->cwd, policy->workspace) != 0 &&
             !view_shows(policy, ABATIS_READ, job->cwd)) {
                 free(job->cwd);

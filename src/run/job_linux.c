@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/program.h"
 #include "policy/keys.h"
 #include "run/host_linux.h"
 #include "run/keeper_linux.h"
@@ -124,15 +123,19 @@ static int prepare_command(struct job *job, abatis_error *err)
 
         if (!r)
                 job_set_variables(job, envp);
+        /* In the directory that the command works in, if somebody has said which. */
+        job->cwd = path_to_enter(options->cwd);
+        if (!job->cwd && options->cwd)
+                return error_memory(err);
         if (!r)
-                r = program_find(options->argv[0], envp, &job->program, err);
+                r = commands_search(policy, options->argv[0], envp, options->cwd ? job->cwd : NULL,
+                                    &job->program, err);
         if (!r)
                 r = commands_check(policy, job->program, err);
         if (!r)
                 r = copy_arguments(job, options->argv, envp, err);
         if (r < 0)
                 return r;
-        job->cwd = path_to_enter(options->cwd);
         job->child.program = job->program;
         /* Without mounts one that is not in view could be entered. */
         if (job->cwd && !options->cwd && strcmp(job->cwd, policy->workspace) != 0 &&

@@ -91,10 +91,10 @@ static const struct {
         const char *names[2];
         unsigned requires;
 } pairs[] = {
-        { { "stdin", "stdin_base64" }, 0 },  { { "input", "input_base64" }, 0 },
-        { { "policy", "policy_file" }, 0 },  { { "tier", "policy" }, 0 },
-        { { "tier", "policy_file" }, 0 },    { { "target", "session" }, ON(CANCEL) },
-        { { "program", "wasm" }, ON(EXEC) },
+        { { "stdin", "stdin_base64" }, 0 },      { { "input", "input_base64" }, 0 },
+        { { "policy", "policy_file" }, 0 },      { { "tier", "policy" }, 0 },
+        { { "tier", "policy_file" }, 0 },        { { "tier", "set" }, 0 },
+        { { "target", "session" }, ON(CANCEL) }, { { "program", "wasm" }, ON(EXEC) },
 };
 
 /* ---- types ---------------------------------------------------------------------------------------------- */

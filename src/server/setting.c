@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "server/reply.h"
 
 const abatis_tier *setting_tier(const struct request *request)
@@ -78,9 +79,19 @@ static int set_settings(abatis_policy *policy, json_t *settings, abatis_error *e
 /* ---- what exec-request names ----------------------------------------------------------------------------- */
 
 /* A program by its path must be in view, wherever it lies. */
-static int set_program(abatis_policy *policy, const char *program, abatis_error *err)
+static int set_program(abatis_policy *policy, const struct request *request, abatis_error *err)
 {
-        return *program == '/' ? abatis_policy_set(policy, "filesystem.execute", program, err) : 0;
+        const char *program = request_string(request, "program"), *cwd = request_string(request, "cwd");
+        OWN_FREE char *path = NULL;
+
+        if (*program == '/')
+                return abatis_policy_set(policy, "filesystem.execute", program, err);
+        if (!strchr(program, '/') || !(cwd || setting_tier(request)->policy))
+                return 0;
+        if (!cwd)
+                return error_set(err, PROTOCOL_REQUEST, "'program': a relative path needs 'cwd'");
+        path = path_join(cwd, program);
+        return path ? abatis_policy_set(policy, "filesystem.execute", path, err) : error_memory(err);
 }
 
 static int set_places(abatis_policy *policy, const struct request *request, abatis_error *err)
@@ -90,7 +101,7 @@ static int set_places(abatis_policy *policy, const struct request *request, abat
         if (!r)
                 r = set_values(policy, "filesystem.write", json_object_get(request->root, "write"), err);
         if (!r)
-                r = set_program(policy, request_string(request, "program"), err);
+                r = set_program(policy, request, err);
         if (r || !request_flag(request, "network"))
                 return r;
         if (!setting_tier(request)->may_connect)
@@ -118,23 +129,16 @@ static int set_all(abatis_policy *policy, const struct request *request, abatis_
         return r;
 }
 
-/* A tier's policy takes the place of a file; "local" has none. */
-static int use_tier(const struct request *request, abatis_policy_options *options, char name[32],
-                    abatis_error *err)
+static int use_tier(const struct request *request, abatis_policy_options *options, abatis_error *err)
 {
-        const abatis_tier *tier = setting_tier(request);
+        int r;
 
         if (request->method != METHOD_EXEC && !request_string(request, "tier"))
                 return 0;
-        options->layers = (options->layers & ~(unsigned)ABATIS_LAYERS_ALL) | tier->layers;
-        if (!tier->policy)
-                return 0;
-        if (options->preset)
-                return error_set(err, PROTOCOL_REQUEST, "'preset': the tier %s has its own", tier->name);
-        snprintf(name, 32, "%s.json", tier->name);
-        options->file = name;
-        options->text = tier->policy;
-        return 0;
+        r = abatis_tier_apply(setting_tier(request), options, err);
+        if (r < 0)
+                err->code = PROTOCOL_REQUEST;
+        return r < 0 ? PROTOCOL_REQUEST : 0;
 }
 
 int setting_make_policy(const struct request *request, const char *program, abatis_policy **out,
@@ -151,7 +155,6 @@ int setting_make_policy(const struct request *request, const char *program, abat
         const json_t *inlined = json_object_get(request->root, "policy");
         OWN_FREE char *text = inlined ? json_dumps(inlined, JSON_COMPACT) : NULL;
         abatis_policy *policy;
-        char name[32];
         int r;
 
         if (inlined && !text)
@@ -165,7 +168,7 @@ int setting_make_policy(const struct request *request, const char *program, abat
                 options.file = "policy.json";
                 options.text = text;
         }
-        r = use_tier(request, &options, name, err);
+        r = use_tier(request, &options, err);
         if (!r)
                 r = abatis_policy_new(&options, &policy, err);
         if (r < 0)

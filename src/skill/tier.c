@@ -2,23 +2,36 @@
 #include <string.h>
 
 #include "abatis.h"
+#include "base/error.h"
 #include "base/json_text.h"
 
 /* The last one is for everything unknown. Nothing of the user's or a project's files may open what a tier closes; the
  * administrator's ceiling holds for all. */
 static const abatis_tier tiers[] = {
-        { "local", "the OS sandbox of the policy as given (preset dev)",
-          "the same, in it the engine's sandbox and limits", NULL, ABATIS_LAYERS_ALL, 1 },
-        { "verified", "the OS sandbox of preset tool",
-          "the OS sandbox of preset tool, in it the engine's sandbox and limits",
-          "{\"version\":1,\"extends\":\"tool\"}", ABATIS_LAYER_SYSTEM, 1 },
-        { "untrusted",
-          "an OS sandbox where nothing exists but system paths and what is listed, and no workspace",
-          "the same, in it the engine's sandbox and limits",
-          "{\"version\":1,\"extends\":[],\"filesystem\":{\"execute\":[\"system\"],"
-          "\"write\":[\"${tmp}\"]},\"network\":{\"mode\":\"deny\"},"
-          "\"environment\":{\"pass\":[\"PATH\",\"LANG\",\"LC_ALL\",\"TZ\"]}}",
-          ABATIS_LAYER_SYSTEM, 0 },
+        { .name = "local",
+          .native = "the OS sandbox of the policy as given (preset dev)",
+          .module = "the same, in it the engine's sandbox and limits",
+          .layers = ABATIS_LAYERS_ALL,
+          .may_connect = 1 },
+        { .name = "verified",
+          .native = "the OS sandbox of preset tool, with the user's keys and tokens denied, too",
+          .module = "the same, in it the engine's sandbox and limits",
+          .file = "verified.json",
+          .policy = "{\"version\":1,\"extends\":\"tool\"}",
+          .layers = ABATIS_LAYER_SYSTEM | ABATIS_DENY_SECRETS,
+          .may_connect = 1 },
+        { .name = "untrusted",
+          .native =
+                  "an OS sandbox where nothing exists but system paths and what is listed, and no workspace; "
+                  "1 GiB of memory, 128 processes, 60 s of processor time, 1 GiB written",
+          .module = "the same, in it the engine's sandbox and limits",
+          .file = "untrusted.json",
+          .policy =
+                  "{\"version\":1,\"extends\":[],\"filesystem\":{\"execute\":[\"system\"],"
+                  "\"write\":[\"${tmp}\"]},\"network\":{\"mode\":\"deny\"},"
+                  "\"environment\":{\"pass\":[\"PATH\",\"LANG\",\"LC_ALL\",\"TZ\"]},"
+                  "\"limits\":{\"memory\":\"1GiB\",\"processes\":128,\"cpu\":\"60s\",\"written\":\"1GiB\"}}",
+          .layers = ABATIS_LAYER_SYSTEM | ABATIS_DENY_SECRETS },
 };
 enum { TIERS = sizeof(tiers) / sizeof(*tiers) };
 
@@ -28,6 +41,19 @@ const abatis_tier *abatis_tier_find(const char *name)
                 if (!strcmp(name, tiers[i].name))
                         return &tiers[i];
         return &tiers[TIERS - 1];
+}
+
+int abatis_tier_apply(const abatis_tier *tier, abatis_policy_options *options, abatis_error *err)
+{
+        if (tier->policy && (options->preset || options->file))
+                return error_set(err, ABATIS_E_INVALID, "the tier %s has a policy of its own; leave out '%s'",
+                                 tier->name, options->preset ? options->preset : options->file);
+        options->layers = (options->layers & ~(unsigned)ABATIS_LAYERS_ALL) | tier->layers;
+        if (tier->policy) {
+                options->file = tier->file;
+                options->text = tier->policy;
+        }
+        return 0;
 }
 
 static const char *network_of(const abatis_tier *tier)

@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from lib import ABATIS, PATIENCE, TOP, expect, main
+from lib import ABATIS, PATIENCE, TOP, Server, expect, main
 
 
 def ask(request, **keys):
@@ -75,6 +75,60 @@ def untrusted_sees_nothing_but_what_is_listed(workspace):
         expect(ask({"program": "true", **keys})["tier"] == "untrusted", f"the tier with {keys}")
 
 
+def make_script(path, says):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(f"#!/bin/sh\necho {says}\n")
+    os.chmod(path, 0o755)
+
+
+def no_tier_reads_the_keys_of_the_user(workspace):
+    home = f"{workspace}/home"
+    os.makedirs(f"{home}/.ssh")
+    for name in ".ssh/id", "plain":
+        with open(f"{home}/{name}", "w") as file:
+            file.write("x")
+    environment = {**os.environ, "HOME": home}
+    for tier in "local", "verified", "untrusted":
+        def reads_of_home(name):
+            return ask({"program": "cat", "args": [f"{home}/{name}"], "tier": tier, "read": [home]}, env=environment)["success"]
+        expect(reads_of_home("plain"), f"positive control: {tier} reads what is no key")
+        expect(not reads_of_home(".ssh/id"), f"{tier} has read a key")
+
+
+def untrusted_has_limits_that_a_request_can_change(workspace):
+    eater = {"program": "python3", "args": ["-c", "x = bytearray(1300 << 20); x[::4096] = b'x' * len(x[::4096]); print('eaten')"]}
+    held = ("limits.memory", "limits.processes", "limits.cpu", "limits.written")
+    enforced = ask({"program": "true"})["enforced"]
+    expect(all(any(clause.startswith(limit) for clause in enforced) for limit in held), enforced)
+    expect(not any(clause.startswith("limits.memory") for clause in ask({"program": "true", "limits": {"memory": "none"}})["enforced"]), "none")
+    response = ask(eater)
+    expect(not response["success"] and "eaten" not in response["output"], response)
+
+
+def a_relative_program_is_looked_for_where_it_works(workspace):
+    make_script(f"{workspace}/caller/tool", "wrong")
+    make_script(f"{workspace}/there/tool", "right")
+    make_script(f"{workspace}/caller/other", "wrong")
+    for tier in "local", "verified", "untrusted":
+        keys = {"tier": tier, "cwd": f"{workspace}/there", "read": [f"{workspace}/there"]}
+        response = ask({"program": "./tool", **keys}, cwd=f"{workspace}/caller")
+        expect(response["output"] == "right\n", f"{tier}: {response}")
+        response = ask({"program": "./other", **keys}, cwd=f"{workspace}/caller")
+        expect(not response["success"] and not response["output"], f"{tier}: {response}")
+    expect(ask({"program": "./tool"}, cwd=f"{workspace}/caller")["error"]["code"] == "PROTOCOL_REQUEST", "untrusted, and nowhere")
+
+
+def what_an_untrusted_program_does_not_see_shadows_nothing(workspace):
+    make_script(f"{workspace}/bin/echo", "shadow")
+    environment = {**os.environ, "PATH": f"{workspace}/bin:{os.environ['PATH']}"}
+    expect(ask({"program": "echo", "args": ["real"], "tier": "local"}, env=environment)["output"] == "shadow\n", "positive control")
+    response = ask({"program": "echo", "args": ["real"]}, env=environment)
+    expect(response["output"] == "real\n", response)
+    response = ask({"program": "echo", "args": ["real"], "read": [f"{workspace}/bin"]}, env=environment)
+    expect(response["output"] == "real\n", f"what is only read: {response}")
+
+
 def untrusted_writes_nothing_but_what_is_listed(workspace):
     os.mkdir(f"{workspace}/out")
     for listed, works in (([f"{workspace}/out"], True), ([], False)):
@@ -120,6 +174,21 @@ def the_tiers_of_the_documentation_are_those_of_the_program(workspace):
     expect([row["tier"] for row in rows] == ["local", "verified", "untrusted"], rows)
     shown = subprocess.run([ABATIS, "explain", "--tier", "untrusted"], stdout=subprocess.PIPE, check=True).stdout.decode()
     expect(rows[2]["native"] in shown, shown[:200])
+
+
+def a_plan_of_a_tier_is_one_that_it_gets(workspace):
+    def explains(*flags):
+        return subprocess.run([ABATIS, "explain", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+    expect(not explains("--tier", "untrusted", "--read", workspace, "--memory", "2GiB"), "positive control")
+    expect(not explains("--tier", "verified", "--net", "allow"), "positive control: it may have one")
+    expect(not explains("--tier", "local", "--net", "unix-only"), "positive control: as given")
+    for flags in (["--net", "allow"], ["--net=list"], ["--exec", "/"], ["--connect", "example.org:443"], ["--env", "A"], ["--preset", "dev"]):
+        expect(explains("--tier", "untrusted", *flags) == 125, flags)
+    with Server() as server:
+        plan = server.ask(id=1, method="explain", tier="untrusted", limits={"memory": "2GiB"})
+        expect("result" in plan, plan)
+        refused = server.ask(id=1, method="explain", tier="untrusted", set={"network.mode": "allow"})
+        expect(refused["error"]["code"] == "PROTOCOL_REQUEST", refused)
 
 
 main([value for name, value in list(globals().items()) if getattr(value, "__code__", None) and value.__code__.co_varnames[:1] == ("workspace",)])

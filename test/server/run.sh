@@ -4,7 +4,7 @@
 #   BUILD=build test/server/run.sh [PART-OF-A-NAME...]
 #
 # transcript.txt: what is asked and what is answered · conformance.py: that, and the schema · serve.py: many at once, patience,
-# the cache, the ends · door.py: the socket · exec.py: exec-request and trust tiers
+# the cache, the ends · warm.py: what of this machine counts for a warm sandbox · door.py: the socket · exec.py: exec-request and trust tiers
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
@@ -44,7 +44,7 @@ take() { # PART COMMAND...: prints what it says, and sums it
 }
 
 cd "$T/scratch" || exit 1
-for part in conformance serve door exec; do
+for part in conformance serve warm door exec; do
         take "$part" "${as_user[@]}" env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$T/home" LANG=C.UTF-8 SERVER_TOP="$T" \
                 ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} /usr/bin/python3 -B "$T/test/$part.py" "$@"
 done

@@ -171,10 +171,11 @@ static void a_temporary_directory_that_is_not_there_inside_is_dropped(void **sta
 static void assert_found(const char *name, const char *path_variable, const char *expected)
 {
         const char *const envp[] = { "NOTPATH=/x", path_variable, NULL };
+        const struct program_search search = { .envp = envp };
         abatis_error err = { .message = "" };
         char *found = NULL;
 
-        if (program_find(name, envp, &found, &err) < 0)
+        if (program_find(name, &search, &found, &err) < 0)
                 fail_msg("%s in %s: %s", name, path_variable, err.message);
         assert_string_equal(found, expected);
         free(found);
@@ -183,14 +184,15 @@ static void assert_found(const char *name, const char *path_variable, const char
 static void assert_not_found(const char *name, const char *path_variable, int code)
 {
         const char *const envp[] = { path_variable, NULL };
+        const struct program_search search = { .envp = envp };
         char untouched, *found = &untouched;
         abatis_error err = { 0 };
 
-        assert_int_equal(program_find(name, envp, &found, &err), code);
+        assert_int_equal(program_find(name, &search, &found, &err), code);
         assert_int_equal(err.code, code);
         assert_true(*err.message);
         assert_ptr_equal(found, &untouched);
-        assert_int_equal(program_find(name, envp, &found, NULL), code);
+        assert_int_equal(program_find(name, &search, &found, NULL), code);
 }
 
 static void a_program_is_searched_in_the_path_it_will_see(void **state)
@@ -232,6 +234,50 @@ static void a_program_given_by_path_must_be_an_executable_file(void **state)
         assert_not_found("./no", "PATH=/bin", ABATIS_E_NOT_FOUND);
 }
 
+static void a_relative_program_is_looked_for_where_the_command_works(void **state)
+{
+        static const char *const names[] = { "./tool", ".//tool", "below/../tool", "tool" };
+        const char *const envp[] = { "PATH=.:below", NULL };
+        const struct program_search search = { .envp = envp, .directory = at("there") };
+
+        (void)state;
+        make_script("there/tool", "#!/bin/sh\n");
+        make_dir("there/below");
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+                char *found = NULL;
+
+                assert_int_equal(program_find(names[i], &search, &found, NULL), 0);
+                assert_true(*found == '/' && !access(found, X_OK));
+                free(found);
+        }
+        assert_int_equal(program_find("./sh", &search, &(char *){ NULL }, NULL), ABATIS_E_NOT_FOUND);
+}
+
+static void what_the_policy_does_not_open_shadows_nothing(void **state)
+{
+        abatis_policy *policy = new_policy("strict");
+        char path[1024], *found = NULL;
+        const char *const envp[] = { path, NULL };
+
+        (void)state;
+        snprintf(path, sizeof(path), "PATH=%s:%s", at("home/bin"), at("ws/bin"));
+        make_script("home/bin/tool", "#!/bin/sh\n");
+        make_script("home/bin/only", "#!/bin/sh\n");
+        make_script("ws/bin/tool", "#!/bin/sh\n");
+        assert_int_equal(commands_search(policy, "tool", envp, NULL, &found, NULL), 0);
+        assert_string_equal(found, at("ws/bin/tool"));
+        free(found);
+        /* What is nowhere else is found, to be refused by its name. */
+        assert_int_equal(commands_search(policy, "only", envp, NULL, &found, NULL), 0);
+        assert_string_equal(found, at("home/bin/only"));
+        free(found);
+        set(policy, "filesystem.execute", at("home/bin"));
+        assert_int_equal(commands_search(policy, "tool", envp, NULL, &found, NULL), 0);
+        assert_string_equal(found, at("home/bin/tool"));
+        free(found);
+        abatis_policy_free(policy);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -246,6 +292,8 @@ int main(void)
                 POLICY_TEST(a_temporary_directory_that_is_not_there_inside_is_dropped),
                 POLICY_TEST(a_program_is_searched_in_the_path_it_will_see),
                 POLICY_TEST(a_program_given_by_path_must_be_an_executable_file),
+                POLICY_TEST(a_relative_program_is_looked_for_where_the_command_works),
+                POLICY_TEST(what_the_policy_does_not_open_shadows_nothing),
         };
 
         return cmocka_run_group_tests_name("environment", tests, NULL, NULL);

@@ -247,6 +247,7 @@ static void a_blocked_path_is_never_open_for_lack_of_memory(void **state)
 static void a_program_is_found_or_memory_is_short(void **state)
 {
         static const char *const envp[] = { "PATH=/nowhere:/usr/bin:/bin", NULL };
+        const struct program_search search = { .envp = envp, .directory = "/" };
 
         (void)state;
         for (long n = 1;; n++) {
@@ -255,7 +256,7 @@ static void a_program_is_found_or_memory_is_short(void **state)
 
                 has_failed = false;
                 countdown = n;
-                r = program_find("sh", envp, &found, NULL);
+                r = program_find("sh", &search, &found, NULL);
                 countdown = 0;
                 assert_int_equal(r, has_failed ? ABATIS_E_MEMORY : 0);
                 free(found);

@@ -326,7 +326,7 @@ static void four_hundred_rules_with_odd_names_are_kept_literally(void **state)
         (void)state;
         for (int i = 0; i < 400; i++) {
                 snprintf(name, sizeof(name), "%s/[%d] *?'\"$(x)\\~", "/nowhere", i);
-                set(policy, "filesystem.deny", name);
+                assert_int_equal(policy_add_rule(policy, RULE_DENY, name, "test", NULL), 0);
         }
         for (int i = 0; i < 400; i++) {
                 snprintf(name, sizeof(name), "%s/[%d] *?'\"$(x)\\~", "/nowhere", i);
@@ -448,6 +448,25 @@ static int ask_for_docker(const void *argument)
         return may_read;
 }
 
+static void what_looks_like_a_pattern_is_no_path(void **state)
+{
+        static const char *const names[] = { "filesystem.deny", "filesystem.protect" };
+        abatis_policy *policy = new_policy("dev");
+
+        (void)state;
+        make_dir("ws/[x]*");
+        for (size_t i = 0; i < 2; i++) {
+                assert_set_fails(policy, names[i], at("ws/**/.secret"), "pattern");
+                assert_set_fails(policy, names[i], at("ws/file?"), "pattern");
+                assert_set_fails(policy, names[i], at("absent/[ab]/x"), "pattern");
+                assert_set_fails(policy, names[i], "/**", "pattern");
+                /* What is there may be called what it likes. */
+                set(policy, names[i], at("ws/[x]*"));
+                set(policy, names[i], at("ws/[x]*/absent"));
+        }
+        abatis_policy_free(policy);
+}
+
 static void control_sockets_are_denied_when_unix_sockets_are_allowed(void **state)
 {
         (void)state;
@@ -485,6 +504,7 @@ int main(void)
                 POLICY_TEST(a_rule_is_dropped_when_another_says_as_much),
                 POLICY_TEST(a_policy_that_denies_its_own_workspace_is_refused),
                 POLICY_TEST(a_shared_policy_lives_until_its_last_holder_lets_go),
+                POLICY_TEST(what_looks_like_a_pattern_is_no_path),
                 POLICY_TEST(control_sockets_are_denied_when_unix_sockets_are_allowed),
                 POLICY_TEST(control_sockets_are_denied_also_when_the_network_is_opened_after_a_check),
         };
