@@ -118,13 +118,11 @@ int door_open(struct door *door, const char *path, abatis_error *err)
         return 0;
 }
 
-static void tell_stranger(int fd)
+static void refuse(int fd, const abatis_error *err)
 {
         OWN_TEXT struct text text = { 0 };
-        abatis_error err;
 
-        error_set(&err, PROTOCOL_PEER, "this is another user's server");
-        reply_error(&text, NULL, &err);
+        reply_error(&text, NULL, err);
         if (!text.has_failed)
                 (void)!send(fd, text.data, text.length, MSG_DONTWAIT);
 }
@@ -132,12 +130,13 @@ static void tell_stranger(int fd)
 int door_accept(const struct door *door)
 {
         OWN_FD int fd = accept(door->fd, NULL, NULL);
+        abatis_error err;
 
         if (fd < 0)
                 return -1;
         fcntl(fd, F_SETFD, FD_CLOEXEC);
-        if (!peer_is_own(fd)) {
-                tell_stranger(fd);
+        if (peer_check(fd, &err) < 0) {
+                refuse(fd, &err);
                 return -1;
         }
         return take_fd(&fd);

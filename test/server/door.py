@@ -5,20 +5,7 @@ import socket
 import stat
 import subprocess
 
-from lib import ABATIS, Caller, Server, alive, eventually, expect, lasting, main, unique
-
-
-def listening(path, **keys):
-    server = Server("--socket", path, **keys)
-
-    def answers():
-        try:
-            with Caller(path):
-                return True
-        except OSError:
-            return server.process.poll() is not None
-    eventually(answers, "it does not listen")
-    return server
+from lib import ABATIS, Caller, alive, eventually, expect, lasting, listening, main, unique
 
 
 def a_socket_is_the_users_alone(workspace):

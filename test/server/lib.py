@@ -171,6 +171,20 @@ class Caller(Talk):
         self.socket.close()
 
 
+def listening(path, *arguments, **keys):
+    """A server at a socket, from when it answers."""
+    server = Server("--socket", path, *arguments, **keys)
+
+    def answers():
+        try:
+            with Caller(path):
+                return True
+        except OSError:
+            return server.process.poll() is not None
+    eventually(answers, "it does not listen")
+    return server
+
+
 def alive(word):
     """Processes whose command line has this word."""
     found = []
