@@ -359,7 +359,7 @@ int request_parse(const char *line, size_t length, struct request *out, json_t *
                 json_decref(root);
                 return r;
         }
-        *out = (struct request){ method, root, json_object_get(root, "id"), length };
+        *out = (struct request){ method, root, json_object_get(root, "id") };
         return 0;
 }
 
@@ -375,7 +375,7 @@ int request_parse_exec(const char *text, size_t length, struct request *out, aba
                 json_decref(root);
                 return r;
         }
-        *out = (struct request){ METHOD_EXEC, root, NULL, length };
+        *out = (struct request){ METHOD_EXEC, root, NULL };
         return 0;
 }
 

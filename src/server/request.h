@@ -21,7 +21,6 @@ struct request {
         enum method method;
         json_t *root; /* owned */
         json_t *id;   /* borrowed from root; NULL: none */
-        size_t size;  /* of the text */
 };
 
 /* A line. When it fails, *id is the id where it is known, and owned by the caller, or NULL. */
