@@ -87,6 +87,26 @@ def what_waits_is_no_larger_than_its_text(workspace):
         grew_by_less_than(20 * len(text) * 2 >> 10, server, before)
 
 
+def a_setting_that_is_no_setting_is_refused(workspace):
+    with Server() as server:
+        for settings, words in (({"filesystem.dney": []}, "is not a key"), ({"filesystem.dney": ["/x"]}, "is not a key"), ({"x": True}, "is not a key"),
+                                ({"network.mode": ["deny", "allow"]}, "an array"), ({"limits.timeout": []}, "an array"),
+                                ({"environment.pass": [True]}, "true or false"), ({"filesystem.read": 7}, "a number"), ({"process.fork": 1}, "a number")):
+            reply = server.ask(id=1, method="run", command=["touch", "ran"], set=settings)
+            expect(reply.get("error", {}).get("code") == "ABATIS_E_INVALID" and words in reply["error"]["message"], f"{settings}: {reply}")
+        expect(not os.path.exists("ran"), "something ran")
+        settings = {"filesystem.deny": [], "environment.pass": ["A=b"], "process.fork": True, "limits.timeout": "9s", "limits.open_files": "64",
+                    "filesystem.deny_glob": ["**/.x"], "audit.log": "off"}
+        expect(server.run("sh", "-c", "echo $A; ulimit -n", set=settings)["stdout"] == "b\n64\n", "positive control")
+
+
+def what_is_set_comes_last(workspace):
+    with Server() as server:
+        for keys in ({"limits": {"open_files": 64}, "set": {"limits.open_files": 32}}, {"set": {"limits.open_files": 32}, "limits": {"open_files": 64}}):
+            expect(server.run("sh", "-c", "ulimit -n", **keys)["stdout"] == "32\n", "the other one")
+        expect(server.run("sh", "-c", "ulimit -n", limits={"open_files": 64})["stdout"] == "64\n", "positive control")
+
+
 def an_id_is_used_once_at_a_time(workspace):
     with Server() as server:
         server.send(run(1, "sh", "-c", waits_for("go")), run(1, "true"))
@@ -301,6 +321,17 @@ def too_deep_and_too_many_are_refused(workspace):
             server.send_bytes(text.encode() + b"\n")
             reply = server.reply()
             expect(reply["id"] == 1 and reply["error"]["code"] == "PROTOCOL_JSON", reply)
+
+
+def mistakes_of_json_are_told_in_words(workspace):
+    with Server() as server:
+        for line, words in ((b"", "empty"), (b"{", "ends too early"), (rb'{"id":1,"x":"a\u0000"}', "a string has \\u0000"), (b'{"id":1,"id":1}', "twice"),
+                            (rb'{"id":1,"a\u0000":1}', "a key has \\u0000"), (b'{"id":1}x', "after the end"), (b'{"id":1e999}', "too large"),
+                            (b'{"id":"\xff"}', "UTF-8"), (b'{"id":tru}', "not JSON")):
+            server.send_bytes(line + b"\n")
+            reply = server.reply()
+            expect(reply["error"]["code"] == "PROTOCOL_JSON" and words in reply["error"]["message"] and "JSON_" not in reply["error"]["message"],
+                   f"{line}: {reply}")
 
 
 def malformed(source):
