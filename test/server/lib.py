@@ -171,17 +171,18 @@ class Caller(Talk):
         self.socket.close()
 
 
+def listens(path):
+    try:
+        with Caller(path):
+            return True
+    except OSError:
+        return False
+
+
 def listening(path, *arguments, **keys):
     """A server at a socket, from when it answers."""
     server = Server("--socket", path, *arguments, **keys)
-
-    def answers():
-        try:
-            with Caller(path):
-                return True
-        except OSError:
-            return server.process.poll() is not None
-    eventually(answers, "it does not listen")
+    eventually(lambda: listens(path) or server.process.poll() is not None, "it does not listen")
     return server
 
 
