@@ -103,6 +103,14 @@ ABATIS_API void abatis_policy_free(abatis_policy *policy);
 ABATIS_API int abatis_policy_set(abatis_policy *policy, const char *key, const char *value,
                                  abatis_error *err);
 
+/* How a value may be said where there are types, as in JSON: as a text always; the flags below, or ABATIS_E_INVALID for what is no key. */
+enum {
+        ABATIS_TAKES_FLAG = 1,   /* true or false */
+        ABATIS_TAKES_NUMBER = 2, /* an integer */
+        ABATIS_TAKES_SEVERAL = 4 /* one abatis_policy_set() for each; without it the last one counts */
+};
+ABATIS_API int abatis_policy_takes(const char *key);
+
 typedef enum abatis_access { ABATIS_READ, ABATIS_WRITE, ABATIS_EXECUTE } abatis_access;
 
 /* Answers from the policy alone: *allowed is 1 or 0, *rule (free() it) says which rule decided and why; with a NULL

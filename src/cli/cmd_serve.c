@@ -11,7 +11,8 @@ static const char serve_help[] =
         "Usage: abatis serve [--socket PATH] [--jobs N]\n"
         "Answers requests, one line of JSON each, until there are no more: run, cancel, check, explain, probe, skill.\n"
         "docs/SERVER.md has the protocol.\n\n"
-        "  --socket PATH        listen at a unix socket of this user's instead of stdin and stdout\n"
+        "  --socket PATH        listen at a unix socket of this user's instead of stdin and stdout;\n"
+        "                       nobody in a sandbox is served there\n"
         "  --jobs N             how many commands run at once (64)\n";
 
 static const char exec_help[] =

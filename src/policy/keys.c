@@ -109,3 +109,33 @@ int key_parse_limit(enum key_id key, const char *text, uint64_t *out, abatis_err
                 return units_parse_size(text, out, err);
         return units_parse_count(text, out, err);
 }
+
+int abatis_policy_takes(const char *key)
+{
+        static const unsigned char takes[] = {
+                [TYPE_VERSION] = ABATIS_TAKES_NUMBER,
+                [TYPE_BASES] = ABATIS_TAKES_SEVERAL,
+                [TYPE_SESSION] = 0,
+                [TYPE_BACKEND] = 0,
+                [TYPE_TREES] = ABATIS_TAKES_SEVERAL,
+                [TYPE_HOLES] = ABATIS_TAKES_SEVERAL,
+                [TYPE_MODE] = 0,
+                [TYPE_HOSTS] = ABATIS_TAKES_SEVERAL,
+                [TYPE_PORTS] = ABATIS_TAKES_SEVERAL | ABATIS_TAKES_NUMBER,
+                [TYPE_PATHS] = ABATIS_TAKES_SEVERAL,
+                [TYPE_PROGRAMS] = ABATIS_TAKES_SEVERAL,
+                [TYPE_BOOLEAN] = ABATIS_TAKES_FLAG,
+                [TYPE_VARIABLES] = ABATIS_TAKES_SEVERAL,
+                [TYPE_MASKS] = ABATIS_TAKES_SEVERAL,
+                [TYPE_ASSIGNMENTS] = ABATIS_TAKES_SEVERAL,
+                [TYPE_SIZE] = ABATIS_TAKES_NUMBER,
+                [TYPE_DURATION] = 0,
+                [TYPE_NUMBER] = ABATIS_TAKES_NUMBER,
+                [TYPE_LOG] = 0,
+        };
+        enum key_id id = key_find(key, strlen(key));
+
+        if (!strcmp(key, "filesystem.deny_glob"))
+                return ABATIS_TAKES_SEVERAL;
+        return id == KEY_COUNT ? ABATIS_E_INVALID : takes[keys[id].type];
+}

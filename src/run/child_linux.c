@@ -438,6 +438,8 @@ static long do_without_namespaces(struct child_job *job)
 
         if (!job->ground->namespaces && r >= 0)
                 r = child_broker_prepare(job);
+        if (!job->ground->namespaces && r >= 0)
+                r = child_broker_mark();
         return job->ground->has_scope && r >= 0 ? child_broker_scope() : r;
 }
 

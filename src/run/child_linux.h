@@ -346,6 +346,7 @@ long child_broker_take(struct child_job *job);
 long child_broker_start(struct child_job *job, long listener);
 /* Before the command is started: see child_connect_linux.c. */
 long child_broker_scope(void);
+long child_broker_mark(void);
 /* Init's own network; and, for the parent, the entry of a process that becomes the relay. */
 long child_network_open(struct child_job *job);
 /* Starts the thread that answers struct who_question: gives the socket to ask it through. */

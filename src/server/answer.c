@@ -32,18 +32,18 @@ static int check(const struct request *request, abatis_policy *policy, struct te
         return 0;
 }
 
-static int explain(const struct request *request, abatis_policy *policy, struct text *out, abatis_error *err)
+static int explain(const struct request *request, abatis_policy *policy, struct cache *cache,
+                   struct text *out, abatis_error *err)
 {
         const abatis_sandbox_options options = { .size = sizeof(options),
                                                  .best_effort = request_flag(request, "best_effort") };
         OWN_FREE char *plan = NULL;
-        abatis_host *host = NULL;
+        const abatis_host *host;
         /* Nothing will be started that would find out: so really try what this machine can do. */
-        int r = abatis_host_probe(&host, err);
+        int r = cache_host(cache, &host, err);
 
         if (!r)
                 r = abatis_explain(policy, host, &options, ABATIS_JSON, &plan, err);
-        abatis_host_free(host);
         if (r < 0)
                 return r;
         if (request_string(request, "tier")) {
@@ -56,11 +56,11 @@ static int explain(const struct request *request, abatis_policy *policy, struct 
         return 0;
 }
 
-static int probe(struct text *out, abatis_error *err)
+static int probe(struct cache *cache, struct text *out, abatis_error *err)
 {
         OWN_FREE char *facts = NULL, *tiers = NULL;
-        abatis_host *host = NULL;
-        int r = abatis_host_probe(&host, err);
+        const abatis_host *host;
+        int r = cache_host(cache, &host, err);
 
         if (!r)
                 r = abatis_host_print(host, ABATIS_JSON, &facts, err);
@@ -74,11 +74,11 @@ static int probe(struct text *out, abatis_error *err)
                 reply_add_json(out, "host", facts);
                 text_add(out, "}");
         }
-        abatis_host_free(host);
         return r;
 }
 
-static int ask_policy(const struct request *request, const char *program, struct text *out, abatis_error *err)
+static int ask_policy(const struct request *request, const char *program, struct cache *cache,
+                      struct text *out, abatis_error *err)
 {
         abatis_policy *policy;
         int r = setting_make_policy(request, program, &policy, err);
@@ -86,12 +86,12 @@ static int ask_policy(const struct request *request, const char *program, struct
         if (r < 0)
                 return r;
         r = request->method == METHOD_CHECK ? check(request, policy, out, err)
-                                            : explain(request, policy, out, err);
+                                            : explain(request, policy, cache, out, err);
         abatis_policy_free(policy);
         return r;
 }
 
-void answer_request(const struct request *request, const char *program, struct text *out)
+void answer_request(const struct request *request, const char *program, struct cache *cache, struct text *out)
 {
         size_t before = out->length;
         abatis_error err;
@@ -99,11 +99,11 @@ void answer_request(const struct request *request, const char *program, struct t
 
         reply_open(out, request->id);
         if (request->method == METHOD_PROBE)
-                r = probe(out, &err);
+                r = probe(cache, out, &err);
         else if (request->method == METHOD_SKILL)
                 r = error_set(&err, PROTOCOL_UNSUPPORTED, "this abatis runs no WebAssembly yet");
         else
-                r = ask_policy(request, program, out, &err);
+                r = ask_policy(request, program, cache, out, &err);
         if (!r) {
                 reply_close(out);
                 return;

@@ -3,9 +3,11 @@
 #define SERVER_ANSWER_H
 
 #include "base/text.h"
+#include "server/cache.h"
 #include "server/request.h"
 
 /* check, explain, probe or skill: one line, the result or an error. */
-void answer_request(const struct request *request, const char *program, struct text *out);
+void answer_request(const struct request *request, const char *program, struct cache *cache,
+                    struct text *out);
 
 #endif

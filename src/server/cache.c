@@ -1,4 +1,4 @@
-/* cache.c: open sandboxes, one for each policy, kept for the next command.
+/* cache.c: what is kept for the next request: open sandboxes, one for each policy, and what this machine can do.
  *
  * A policy is put together anew for every request, which costs a tenth of a start; only what was made of it is kept, by a digest
  * of all that it says. So a file that was changed, or a path that is there now, is another policy. */
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "server/clock.h"
 #include "server/reply.h"
 
 static bool is_session(const struct warm *warm, const struct session_key *session)
@@ -161,8 +162,26 @@ bool cache_end_session(struct cache *cache, const struct session_key *session)
         return has_any;
 }
 
+int cache_host(struct cache *cache, const abatis_host **out, abatis_error *err)
+{
+        abatis_host *host;
+        int r;
+
+        if (!cache->host || clock_ms() >= cache->host_until) {
+                r = abatis_host_probe(&host, err);
+                if (r < 0)
+                        return r;
+                abatis_host_free(cache->host);
+                cache->host = host;
+                cache->host_until = clock_ms() + CACHE_HOST_MS;
+        }
+        *out = cache->host;
+        return 0;
+}
+
 void cache_done(struct cache *cache)
 {
+        abatis_host_free(cache->host);
         while (cache->first) {
                 struct warm *warm = cache->first;
 

@@ -7,18 +7,22 @@
 
 #include "base/error.h"
 #include "server/answer.h"
+#include "server/clock.h"
 #include "server/reply.h"
 
-/* How much may wait for a client to read it, in bytes, before something else waits. Events stop first and requests last, so that one who
- * does not read what a command prints can still cancel it. */
+/* How much may wait for a client to read it, in bytes, before something else waits. Events and new commands stop first and requests last,
+ * so that one who does not read what a command prints can still cancel it, and keeps nobody's place. */
 enum {
         EVENTS_MARK = 256 * 1024,
         RESULTS_MARK = 1024 * 1024,
         REQUESTS_MARK = 4 * 1024 * 1024,
 };
 
-/* What may wait to be started. */
+/* What may wait to be started, or for its answer to be read. */
 enum { WAITING_MAX = 1024, WAITING_BYTES_MAX = 64 * 1024 * 1024 };
+
+/* How long one client's requests are answered before it is another's turn. */
+enum { TURN_MS = 10 };
 
 struct client *client_new(int in, int out, bool owns_descriptors)
 {
@@ -33,8 +37,14 @@ struct client *client_new(int in, int out, bool owns_descriptors)
         return client;
 }
 
-void client_free(struct client *client)
+void client_free(struct client *client, struct cache *cache)
 {
+        while (client->tasks) {
+                struct task *task = client->tasks;
+
+                client->tasks = task->next;
+                task_end(task, cache);
+        }
         intake_done(&client->intake);
         outlet_done(&client->outlet);
         if (client->owns_descriptors)
@@ -80,48 +90,52 @@ bool client_is_finished(const struct client *client)
 static struct task *find_task(const struct client *client, const json_t *id)
 {
         for (struct task *task = client->tasks; task; task = task->next)
-                if (json_equal(task->request.id, id))
+                if (json_equal(task->id, id))
                         return task;
         return NULL;
 }
 
-static int check_room(const struct client *client, const struct request *request, abatis_error *err)
+/* Those that run are counted elsewhere. */
+static int check_room(const struct client *client, size_t length, abatis_error *err)
 {
-        size_t count = 0, bytes = request->size;
+        size_t count = 0, bytes = length;
 
         for (const struct task *task = client->tasks; task; task = task->next) {
-                count += task->state == TASK_WAITS;
-                bytes += task->state == TASK_WAITS ? task->request.size : 0;
+                count += task->state != TASK_RUNS;
+                bytes += task->length;
         }
         if (count < WAITING_MAX && bytes <= WAITING_BYTES_MAX)
                 return 0;
-        return error_set(err, PROTOCOL_BUSY, "%zu requests wait to be started already", count);
+        return error_set(err, PROTOCOL_BUSY, "%zu requests wait already to be started, or to be read", count);
 }
 
-static int add_task(struct client *client, struct request *request, abatis_error *err)
+static int add_task(struct client *client, const struct request *request, const char *line, size_t length,
+                    abatis_error *err)
 {
         struct task **end = &client->tasks;
-        int r = check_room(client, request, err);
+        int r = check_room(client, length, err);
 
         if (r < 0)
                 return r;
         while (*end)
                 end = &(*end)->next;
-        *end = task_new(request);
+        *end = task_new(request, line, length);
         return *end ? 0 : error_memory(err);
 }
 
+/* True if there was something of it, be it that it had not started. */
 static bool cancel_session(struct client *client, const char *name, struct cache *cache)
 {
         const struct session_key session = { client, name };
+        bool is_there = cache_end_session(cache, &session);
 
         for (struct task *task = client->tasks; task; task = task->next) {
-                const char *own = request_string(&task->request, "session");
-
-                if (own && !strcmp(own, name))
-                        task_cancel(task);
+                if (!task->session || strcmp(task->session, name) != 0)
+                        continue;
+                is_there |= task->state <= TASK_RUNS;
+                task_cancel(task);
         }
-        return cache_end_session(cache, &session);
+        return is_there;
 }
 
 /* A command that has just ended cannot be cancelled, and that is no mistake. */
@@ -139,20 +153,6 @@ static void cancel(struct client *client, const struct request *request, struct 
         reply_close(&client->outlet.text);
 }
 
-static int handle(struct client *client, struct request *request, const char *program, struct cache *cache,
-                  abatis_error *err)
-{
-        if (find_task(client, request->id))
-                return error_set(err, PROTOCOL_ID, "a request with this id is not answered yet");
-        if (request->method == METHOD_RUN)
-                return add_task(client, request, err);
-        if (request->method == METHOD_CANCEL)
-                cancel(client, request, cache);
-        else
-                answer_request(request, program, &client->outlet.text);
-        return 0;
-}
-
 static void handle_line(struct client *client, const char *line, size_t length, const char *program,
                         struct cache *cache)
 {
@@ -166,7 +166,14 @@ static void handle_line(struct client *client, const char *line, size_t length, 
                 json_decref(id);
                 return;
         }
-        r = handle(client, &request, program, cache, &err);
+        if (find_task(client, request.id))
+                r = error_set(&err, PROTOCOL_ID, "a request with this id is not answered yet");
+        else if (request.method == METHOD_RUN)
+                r = add_task(client, &request, line, length, &err);
+        else if (request.method == METHOD_CANCEL)
+                cancel(client, &request, cache);
+        else
+                answer_request(&request, program, cache, &client->outlet.text);
         if (r < 0)
                 reply_error(&client->outlet.text, request.id, &err);
         request_done(&request);
@@ -184,16 +191,18 @@ static void refuse_long_line(struct client *client, const char *line, size_t len
 
 void client_hear(struct client *client, const char *program, struct cache *cache)
 {
+        const int64_t end = clock_ms() + TURN_MS;
         enum intake_kind kind = INTAKE_LINE;
         const char *line;
         size_t length;
 
-        if (client->is_in_ready && !intake_read(&client->intake, client->in)) {
+        /* What was read is answered first, or it would become more and more. */
+        if (client->in_said && !client->is_behind && !intake_read(&client->intake, client->in)) {
                 client_leave(client, cache);
                 return;
         }
-        client->is_in_ready = false;
-        while (kind != INTAKE_NONE && client_wants_input(client)) {
+        client->in_said = 0;
+        while (kind != INTAKE_NONE && client_wants_input(client) && clock_ms() < end) {
                 kind = intake_take(&client->intake, &line, &length);
                 if (kind == INTAKE_LINE)
                         handle_line(client, line, length, program, cache);
@@ -208,19 +217,19 @@ void client_hear(struct client *client, const char *program, struct cache *cache
 
 struct task *client_next(const struct client *client)
 {
-        struct task *task = client->tasks;
+        struct task *task = client_wants_events(client) ? client->tasks : NULL;
 
         while (task && task->state != TASK_WAITS)
                 task = task->next;
         return task;
 }
 
-unsigned client_count_started(const struct client *client)
+unsigned client_count_running(const struct client *client)
 {
         unsigned count = 0;
 
         for (const struct task *task = client->tasks; task; task = task->next)
-                count += task->state != TASK_WAITS;
+                count += task->state == TASK_RUNS;
         return count;
 }
 

@@ -9,9 +9,9 @@
 
 struct client {
         int in, out;
-        bool owns_descriptors; /* a socket, which is both */
-        bool is_in_ready;
-        bool is_behind; /* there may be whole lines that were not answered, for want of room */
+        bool owns_descriptors;   /* a socket, which is both */
+        short in_said, out_said; /* poll(); of a socket, out_said is both */
+        bool is_behind; /* there may be whole lines that were not answered, for want of room or time */
         bool is_gone;   /* nobody reads the replies: what runs is cancelled */
         bool is_deaf;   /* no more requests are read */
         struct intake intake;
@@ -21,8 +21,8 @@ struct client {
 };
 
 struct client *client_new(int in, int out, bool owns_descriptors);
-/* Of one without tasks. */
-void client_free(struct client *client);
+/* Kills what still runs. */
+void client_free(struct client *client, struct cache *cache);
 
 /* Whether there is room for the replies to more requests. */
 bool client_wants_input(const struct client *client);
@@ -33,14 +33,14 @@ bool client_has_more(const struct client *client);
 /* Nothing to say, nothing to hear. */
 bool client_is_finished(const struct client *client);
 
-/* Reads, and answers what can be answered at once; the rest becomes tasks that wait. */
+/* Reads, and answers what can be answered at once; the rest becomes tasks that wait. Does not take long: others wait. */
 void client_hear(struct client *client, const char *program, struct cache *cache);
 /* Goes on with what runs, and tells what has ended, as far as there is room. */
 void client_advance(struct client *client, struct cache *cache);
-/* The first that waits to be started, or NULL. */
+/* The first that waits to be started, or NULL, also when the client should read what it has first. */
 struct task *client_next(const struct client *client);
-/* How many were started and are not answered. */
-unsigned client_count_started(const struct client *client);
+/* How many of its commands run. */
+unsigned client_count_running(const struct client *client);
 /* Nobody is there any more. */
 void client_leave(struct client *client, struct cache *cache);
 /* All of its tasks. */

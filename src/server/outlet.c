@@ -54,9 +54,16 @@ static void tidy(struct outlet *outlet)
         }
 }
 
+static void break_off(struct outlet *outlet, int why)
+{
+        outlet->is_broken = true;
+        outlet->why = why == EPIPE || why == ECONNRESET ? 0 : why;
+}
+
 void outlet_flush(struct outlet *outlet)
 {
-        outlet->is_broken |= outlet->text.has_failed;
+        if (outlet->text.has_failed)
+                break_off(outlet, ENOMEM);
         while (!outlet->is_broken && outlet_pending(outlet)) {
                 ssize_t written =
                         write_some(outlet, outlet->text.data + outlet->done, outlet_pending(outlet));
@@ -66,7 +73,7 @@ void outlet_flush(struct outlet *outlet)
                 if (written < 0 && errno == EAGAIN)
                         break;
                 if (written <= 0)
-                        outlet->is_broken = true;
+                        break_off(outlet, written ? errno : EIO);
                 else
                         outlet->done += (size_t)written;
         }

@@ -10,6 +10,7 @@ struct outlet {
         int fd;           /* borrowed */
         bool is_socket;
         bool is_broken; /* nobody reads any more, or there was no memory for a whole reply */
+        int why;        /* errno of that; 0: nobody reads any more */
 };
 
 void outlet_init(struct outlet *outlet, int fd);

@@ -15,7 +15,7 @@ enum {
         PROTOCOL_BUSY = -104,        /* too much is waiting already */
         PROTOCOL_CANCELLED = -105,   /* before it started */
         PROTOCOL_UNSUPPORTED = -106, /* this abatis cannot do it yet */
-        PROTOCOL_PEER = -107,        /* another user's */
+        PROTOCOL_PEER = -107,        /* another user's, or in a sandbox */
         PROTOCOL_FAILED = -108,      /* of exec-request: the program ran, and did not end well */
 };
 

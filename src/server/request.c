@@ -291,6 +291,51 @@ static int check_request(json_t *root, enum method method, abatis_error *err)
 
 /* ---- text ----------------------------------------------------------------------------------------------- */
 
+/* The parser's own words are for who has called it. */
+static const char *describe(enum json_error_code code)
+{
+        switch (code) {
+        case json_error_unknown:
+        case json_error_out_of_memory:
+        case json_error_cannot_open_file:
+        case json_error_invalid_argument:
+        case json_error_invalid_format:
+        case json_error_wrong_type:
+        case json_error_null_character:
+        case json_error_null_value:
+        case json_error_item_not_found:
+        case json_error_index_out_of_range:
+        case json_error_stack_overflow:
+        case json_error_invalid_syntax:
+                break;
+        case json_error_invalid_utf8:
+                return "not UTF-8";
+        case json_error_premature_end_of_input:
+                return "it ends too early";
+        case json_error_end_of_input_expected:
+                return "there is more after the end";
+        case json_error_null_byte_in_key:
+                return "a key has \\u0000 in it";
+        case json_error_duplicate_key:
+                return "a key is there twice";
+        case json_error_numeric_overflow:
+                return "a number is too large";
+        }
+        return NULL;
+}
+
+/* A string with \u0000 in it is a mistake in the parser's eyes as any other of syntax. */
+static int complain_json(const json_error_t *error, size_t length, abatis_error *err)
+{
+        const char *what = describe(json_error_code(error));
+
+        if (!length)
+                return error_set(err, PROTOCOL_JSON, "empty: a request is an object");
+        if (!what)
+                what = strstr(error->text, "JSON_ALLOW_NUL") ? "a string has \\u0000 in it" : "not JSON";
+        return error_set(err, PROTOCOL_JSON, "column %d: %s", error->column, what);
+}
+
 static int load(const char *text, size_t length, const struct scan *scan, json_t **out, abatis_error *err)
 {
         json_error_t error;
@@ -304,7 +349,7 @@ static int load(const char *text, size_t length, const struct scan *scan, json_t
         if (!root && (!*error.text || json_error_code(&error) == json_error_out_of_memory))
                 return error_memory(err);
         if (!root)
-                return error_set(err, PROTOCOL_JSON, "column %d: %s", error.column, error.text);
+                return complain_json(&error, length, err);
         if (!json_is_object(root)) {
                 json_decref(root);
                 return error_set(err, PROTOCOL_REQUEST, "a request is an object");
@@ -359,7 +404,7 @@ int request_parse(const char *line, size_t length, struct request *out, json_t *
                 json_decref(root);
                 return r;
         }
-        *out = (struct request){ method, root, json_object_get(root, "id"), length };
+        *out = (struct request){ method, root, json_object_get(root, "id"), line, length };
         return 0;
 }
 
@@ -375,7 +420,7 @@ int request_parse_exec(const char *text, size_t length, struct request *out, aba
                 json_decref(root);
                 return r;
         }
-        *out = (struct request){ METHOD_EXEC, root, NULL, length };
+        *out = (struct request){ METHOD_EXEC, root, NULL, text, length };
         return 0;
 }
 
@@ -411,13 +456,14 @@ int request_list(const struct request *request, const char *key, const char ***o
         return 0;
 }
 
-/* A string is the text itself; of any other value, which only `input` may be, its JSON. */
+/* A string is the text itself; of any other value, which only `input` may be, its JSON, as it was written: with all its digits. */
 int request_input(const struct request *request, const char *key, char **owned, const char **out,
                   size_t *length, abatis_error *err)
 {
         OWN_TEXT struct text decoded = { 0 };
         char name[32];
         const json_t *plain = json_object_get(request->root, key), *base64;
+        const char *written = scan_member(request->text, request->length, key, length);
         int r;
 
         snprintf(name, sizeof(name), "%s_base64", key);
@@ -426,6 +472,8 @@ int request_input(const struct request *request, const char *key, char **owned, 
         if (json_is_string(plain)) {
                 *out = json_string_value(plain);
                 *length = json_string_length(plain);
+        } else if (plain && written) {
+                *out = written;
         } else if (plain) {
                 *owned = json_dumps(plain, JSON_COMPACT | JSON_ENCODE_ANY);
                 if (!*owned)

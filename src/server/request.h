@@ -19,9 +19,10 @@ enum method {
 
 struct request {
         enum method method;
-        json_t *root; /* owned */
-        json_t *id;   /* borrowed from root; NULL: none */
-        size_t size;  /* of the text */
+        json_t *root;     /* owned */
+        json_t *id;       /* borrowed from root; NULL: none */
+        const char *text; /* borrowed: what it was made of */
+        size_t length;
 };
 
 /* A line. When it fails, *id is the id where it is known, and owned by the caller, or NULL. */

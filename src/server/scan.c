@@ -9,7 +9,7 @@ struct walk {
         unsigned depth, ids;
         bool is_object;   /* the outermost value is one */
         bool expects_key; /* of the outermost object */
-        bool is_id;       /* the key before this value is "id" */
+        bool is_wanted;   /* the key before this value is "id", or what is looked for */
 };
 
 /* Behind the string that begins here, or the end of the line. */
@@ -43,11 +43,11 @@ static void see_scalar(struct walk *walk, size_t end, struct scan *out)
         size_t length = end - walk->at;
 
         if (is_outermost(walk) && walk->expects_key) {
-                walk->is_id = length == 4 && !memcmp(start, "\"id\"", 4);
+                walk->is_wanted = length == 4 && !memcmp(start, "\"id\"", 4);
                 /* Such a key may be "id", too, for the parser. */
                 walk->ids += memchr(start, '\\', length) != NULL;
                 walk->expects_key = false;
-        } else if (is_outermost(walk) && walk->is_id) {
+        } else if (is_outermost(walk) && walk->is_wanted) {
                 walk->ids++;
                 out->id = start;
                 out->id_length = length;
@@ -94,4 +94,42 @@ struct scan scan_line(const char *line, size_t length)
         if (walk.ids != 1)
                 out.id = NULL;
         return out;
+}
+
+static const char *trim(const char *start, const char *end, size_t *out_length)
+{
+        static const char blanks[] = " \t\r\n";
+
+        while (start < end && strchr(blanks, *start))
+                start++;
+        while (start < end && strchr(blanks, end[-1]))
+                end--;
+        *out_length = (size_t)(end - start);
+        return start;
+}
+
+const char *scan_member(const char *text, size_t length, const char *key, size_t *out_length)
+{
+        struct walk walk = { .line = text, .length = length, .expects_key = true };
+        const char *value = NULL;
+
+        for (size_t next; walk.at < length; walk.at = next) {
+                char sign = text[walk.at];
+                bool is_between = walk.depth == 1 && (sign == ',' || sign == '}');
+
+                next = sign == '"' ? string_end(&walk) : walk.at + 1;
+                if (is_between && value)
+                        return trim(value, text + walk.at, out_length);
+                if (sign == '"' && walk.depth == 1 && walk.expects_key) {
+                        walk.is_wanted = next - walk.at == strlen(key) + 2 &&
+                                         !memcmp(text + walk.at + 1, key, strlen(key));
+                        walk.expects_key = false;
+                } else if (sign == ':' && walk.depth == 1 && walk.is_wanted) {
+                        value = text + next;
+                }
+                walk.expects_key |= is_between;
+                walk.depth += sign == '{' || sign == '[';
+                walk.depth -= sign == '}' || sign == ']';
+        }
+        return NULL;
 }

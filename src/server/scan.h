@@ -16,5 +16,8 @@ struct scan {
 
 /* Of any bytes, as far as they look like an object. */
 struct scan scan_line(const char *line, size_t length);
+/* The value of a key of the outermost object, as it was written, in a text that is known to be JSON; NULL when the key is not there, or
+ * is not written plainly. */
+const char *scan_member(const char *text, size_t length, const char *key, size_t *out_length);
 
 #endif

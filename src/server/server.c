@@ -6,17 +6,18 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "server/client.h"
+#include "server/clock.h"
 #include "server/reply.h"
 #include "server/socket.h"
 
 enum {
         CLIENTS_MAX = 64,
-        PATIENCE_MS = 5 * 1000 /* between a signal and the end of what is neither over nor read by then */
+        PATIENCE_MS = 5 * 1000, /* between a signal and the end of what is neither over nor read by then */
+        PAUSE_MS = 100          /* after somebody could not be let in, for want of descriptors */
 };
 
 struct server {
@@ -25,102 +26,118 @@ struct server {
         struct client *clients; /* owned */
         struct door door;
         struct pollfd *waits; /* owned */
+        short **answers;      /* owned: where it belongs what poll() says to each; borrowed */
         size_t wait_count, wait_capacity;
+        short signals_said, door_said;
         bool is_ending;
-        int64_t deadline; /* of that, in milliseconds */
+        int64_t deadline;   /* of that, in milliseconds */
+        int64_t door_rests; /* until then */
+        int failure;        /* errno: why somebody was not told everything, though he may still read */
 };
-
-static int64_t now_ms(void)
-{
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- waiting -------------------------------------------------------------------------------------------- */
 
-/* In the order in which take_readiness() asks. A negative descriptor is one that nobody waits for. */
-static void add_wait(struct server *server, int fd, short events)
+static bool has_room(struct server *server)
 {
-        server->waits[server->wait_count++] = (struct pollfd){ fd, events, 0 };
-}
-
-static bool has_room_for(struct server *server, size_t wanted)
-{
+        size_t wanted = server->wait_capacity * 2 + 64;
         struct pollfd *waits;
+        short **answers;
 
-        if (wanted <= server->wait_capacity)
+        if (server->wait_count < server->wait_capacity)
                 return true;
-        waits = realloc(server->waits, wanted * 2 * sizeof(*waits));
-        if (!waits)
+        waits = realloc(server->waits, wanted * sizeof(*waits));
+        if (waits)
+                server->waits = waits;
+        answers = realloc(server->answers, wanted * sizeof(*answers));
+        if (answers)
+                server->answers = answers;
+        if (!waits || !answers)
                 return false;
-        server->waits = waits;
-        server->wait_capacity = wanted * 2;
+        server->wait_capacity = wanted;
         return true;
 }
 
-static size_t count_waits(const struct server *server)
+/* No descriptor twice, and none that nobody waits for: the kernel takes no more of them than a process may have open. */
+static bool add_wait(struct server *server, int fd, short events, short *answer)
 {
-        size_t count = 2;
-
-        for (const struct client *client = server->clients; client; client = client->next) {
-                count += 2;
-                for (const struct task *task = client->tasks; task; task = task->next)
-                        count += 3;
-        }
-        return count;
+        *answer = 0;
+        if (fd < 0)
+                return true;
+        if (!has_room(server))
+                return false;
+        server->waits[server->wait_count] = (struct pollfd){ fd, events, 0 };
+        server->answers[server->wait_count++] = answer;
+        return true;
 }
 
-static void add_task_waits(struct server *server, const struct task *task, bool wants_events)
+static bool add_task_waits(struct server *server, struct task *task, bool wants_events)
 {
-        add_wait(server, task->state == TASK_RUNS ? abatis_job_fd(task->job) : -1, POLLIN);
+        bool is_added = add_wait(server, task->state == TASK_RUNS ? abatis_job_fd(task->job) : -1, POLLIN,
+                                 &task->job_said);
+
         for (int i = 0; i < 2; i++)
-                add_wait(server, wants_events ? task->flows[i].reads : -1, POLLIN);
+                is_added &= add_wait(server, wants_events ? task->flows[i].reads : -1, POLLIN,
+                                     &task->flows_said[i]);
+        return is_added;
 }
 
 /* Whether somebody still reads is asked also when there is nothing to write: that is an event of 0. */
-static void add_waits(struct server *server)
+static bool add_client_waits(struct server *server, struct client *client)
 {
+        bool is_socket = client->in == client->out, wants_input = client_wants_input(client);
+        int events =
+                (outlet_pending(&client->outlet) ? POLLOUT : 0) | (is_socket && wants_input ? POLLIN : 0);
+        bool is_added =
+                add_wait(server, wants_input && !is_socket ? client->in : -1, POLLIN, &client->in_said);
+
+        is_added &= add_wait(server, client->is_gone ? -1 : client->out, (short)events, &client->out_said);
+        for (struct task *task = client->tasks; task && is_added; task = task->next)
+                is_added = add_task_waits(server, task, client_wants_events(client));
+        return is_added;
+}
+
+static bool add_waits(struct server *server)
+{
+        bool is_added, is_door_open = clock_ms() >= server->door_rests;
+
         server->wait_count = 0;
-        add_wait(server, server->options->signals, POLLIN);
-        add_wait(server, server->door.fd, POLLIN);
-        for (const struct client *client = server->clients; client; client = client->next) {
-                add_wait(server, client_wants_input(client) ? client->in : -1, POLLIN);
-                add_wait(server, client->is_gone ? -1 : client->out,
-                         outlet_pending(&client->outlet) ? POLLOUT : 0);
-                for (const struct task *task = client->tasks; task; task = task->next)
-                        add_task_waits(server, task, client_wants_events(client));
-        }
+        is_added = add_wait(server, server->options->signals, POLLIN, &server->signals_said) &&
+                   add_wait(server, is_door_open ? server->door.fd : -1, POLLIN, &server->door_said);
+        for (struct client *client = server->clients; client && is_added; client = client->next)
+                is_added = add_client_waits(server, client);
+        return is_added;
 }
 
 /* What poll() said, to whom it is about. */
 static void take_readiness(struct server *server)
 {
-        const struct pollfd *wait = server->waits + 2;
-
+        for (size_t i = 0; i < server->wait_count; i++)
+                *server->answers[i] = server->waits[i].revents;
         for (struct client *client = server->clients; client; client = client->next) {
-                client->is_in_ready = wait++->revents;
-                client->outlet.is_broken |= wait++->revents & (POLLERR | POLLHUP | POLLNVAL);
-                for (struct task *task = client->tasks; task; task = task->next) {
-                        task->is_job_ready = wait++->revents;
-                        task->is_flow_ready[0] = wait++->revents;
-                        task->is_flow_ready[1] = wait++->revents;
-                }
+                if (client->in == client->out)
+                        client->in_said = client->out_said & POLLIN;
+                client->outlet.is_broken |= client->out_said & (POLLERR | POLLHUP | POLLNVAL);
         }
 }
 
-static int wait_for_something(struct server *server, abatis_error *err)
+/* How long, in milliseconds, when nothing happens; -1: for ever. Who has been given up on is only waited for. */
+static int find_patience(const struct server *server)
 {
-        int64_t left = server->deadline - now_ms();
-        int timeout = !server->is_ending ? -1 : left > 0 ? (int)left : 0;
+        int64_t now = clock_ms(), left = server->is_ending && server->deadline ? server->deadline - now : -1;
 
-        /* Who has been given up on is only waited for. */
-        if (server->is_ending && !server->deadline)
-                timeout = -1;
-        if (!has_room_for(server, count_waits(server)))
+        if (left < 0 && server->is_ending && server->deadline)
+                left = 0;
+        if (server->door.fd >= 0 && server->door_rests > now)
+                left = server->door_rests - now;
+        return (int)left;
+}
+
+static int wait_for_something(struct server *server, bool is_busy, abatis_error *err)
+{
+        int timeout = is_busy ? 0 : find_patience(server);
+
+        if (!add_waits(server))
                 return error_memory(err);
-        add_waits(server);
         while (poll(server->waits, (nfds_t)server->wait_count, timeout) < 0)
                 if (errno != EINTR)
                         return error_os(err, errno, "cannot wait for clients");
@@ -129,20 +146,6 @@ static int wait_for_something(struct server *server, abatis_error *err)
 }
 
 /* ---- the end -------------------------------------------------------------------------------------------- */
-
-static void begin_end(struct server *server)
-{
-        door_close(&server->door);
-        for (struct client *client = server->clients; client; client = client->next) {
-                client->is_deaf = true;
-                client_cancel(client);
-                if (server->is_ending)
-                        client_kill(client); /* asked for a second time */
-        }
-        if (!server->is_ending)
-                server->deadline = now_ms() + PATIENCE_MS;
-        server->is_ending = true;
-}
 
 static void give_up(struct server *server)
 {
@@ -153,13 +156,28 @@ static void give_up(struct server *server)
         }
 }
 
+static void begin_end(struct server *server)
+{
+        door_close(&server->door);
+        if (server->is_ending) { /* asked for a second time: nobody's reading is waited for, either */
+                give_up(server);
+                return;
+        }
+        for (struct client *client = server->clients; client; client = client->next) {
+                client->is_deaf = true;
+                client_cancel(client);
+        }
+        server->deadline = clock_ms() + PATIENCE_MS;
+        server->is_ending = true;
+}
+
 static void look_at_end(struct server *server)
 {
         const struct server_options *options = server->options;
 
-        if (server->waits[0].revents && options->take_signal(options->signals, options->held))
+        if (server->signals_said && options->take_signal(options->signals, options->held))
                 begin_end(server);
-        if (server->is_ending && server->deadline && now_ms() >= server->deadline)
+        if (server->is_ending && server->deadline && clock_ms() >= server->deadline)
                 give_up(server);
 }
 
@@ -179,10 +197,14 @@ static void refuse_client(int fd)
 
 static void let_in(struct server *server)
 {
-        int fd = server->waits[1].revents && server->door.fd >= 0 ? door_accept(&server->door) : -1;
+        bool has_come = server->door_said && server->door.fd >= 0, is_short = false;
+        int fd = has_come ? door_accept(&server->door, &is_short) : -1;
         struct client **end = &server->clients;
         unsigned count = 0;
 
+        /* Who waits at the door goes on doing so, and would wake us at once. */
+        if (is_short)
+                server->door_rests = clock_ms() + PAUSE_MS;
         if (fd < 0)
                 return;
         for (; *end; end = &(*end)->next)
@@ -196,33 +218,33 @@ static void let_in(struct server *server)
                 close(fd);
 }
 
-static unsigned count_started(const struct server *server)
+static bool has_place(const struct server *server)
 {
         unsigned count = 0;
 
         for (const struct client *client = server->clients; client; client = client->next)
-                count += client_count_started(client);
-        return count;
+                count += client_count_running(client);
+        return count < server->options->jobs;
 }
 
-/* One of each client in turn, so that nobody waits for all of another's. */
+/* One of each client, so that nobody waits for all of another's: a start takes milliseconds. Who was first is last the next time. */
 static void start_tasks(struct server *server)
 {
-        unsigned started = count_started(server);
-        bool has_started = true;
+        struct client **end = &server->clients, *first = server->clients;
 
-        while (has_started) {
-                has_started = false;
-                for (struct client *client = server->clients; client; client = client->next) {
-                        struct task *task = client_next(client);
+        for (struct client *client = server->clients; client; client = client->next) {
+                struct task *task = has_place(server) ? client_next(client) : NULL;
 
-                        if (!task || started >= server->options->jobs)
-                                continue;
+                if (task)
                         task_start(task, server->options->program, client, &server->cache);
-                        started++;
-                        has_started = true;
-                }
         }
+        if (!first || !first->next)
+                return;
+        while (*end)
+                end = &(*end)->next;
+        *end = first;
+        server->clients = first->next;
+        first->next = NULL;
 }
 
 static void drop_finished(struct server *server)
@@ -235,8 +257,9 @@ static void drop_finished(struct server *server)
                         continue;
                 }
                 client_leave(client, &server->cache); /* its sessions */
+                server->failure = client->outlet.why;
                 *at = client->next;
-                client_free(client);
+                client_free(client, &server->cache);
         }
 }
 
@@ -261,12 +284,27 @@ static void serve_clients(struct server *server)
 /* Something can be done though nobody has become ready: there is room again for what was held back. */
 static bool has_more(const struct server *server)
 {
-        bool has_place = count_started(server) < server->options->jobs;
+        bool can_start = has_place(server);
 
         for (const struct client *client = server->clients; client; client = client->next)
-                if (client_has_more(client) || (has_place && client_next(client)))
+                if (client_has_more(client) || (can_start && client_next(client)))
                         return true;
         return false;
+}
+
+static void end(struct server *server)
+{
+        door_close(&server->door);
+        while (server->clients) {
+                struct client *client = server->clients;
+
+                server->clients = client->next;
+                client_leave(client, &server->cache);
+                client_free(client, &server->cache);
+        }
+        cache_done(&server->cache);
+        free(server->waits);
+        free(server->answers);
 }
 
 int server_run(const struct server_options *options, abatis_error *err)
@@ -279,17 +317,16 @@ int server_run(const struct server_options *options, abatis_error *err)
         else if (!(server.clients = client_new(0, 1, false)))
                 r = error_memory(err);
         while (!r && (server.clients || server.door.fd >= 0)) {
-                r = wait_for_something(&server, err);
+                r = wait_for_something(&server, has_more(&server), err);
                 if (r < 0)
                         break;
                 look_at_end(&server);
                 let_in(&server);
-                do
-                        serve_clients(&server);
-                while (has_more(&server));
+                serve_clients(&server);
         }
-        door_close(&server.door);
-        cache_done(&server.cache);
-        free(server.waits);
+        /* Of a socket it is the one client's loss. */
+        if (!r && server.failure && !options->socket)
+                r = error_os(err, server.failure, "cannot write what was answered");
+        end(&server);
         return r;
 }

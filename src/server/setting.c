@@ -21,12 +21,17 @@ const abatis_tier *setting_tier(const struct request *request)
 
 static int set_value(abatis_policy *policy, const char *key, const json_t *value, abatis_error *err)
 {
+        int takes = abatis_policy_takes(key);
         char number[24];
 
-        if (json_is_string(value))
-                return abatis_policy_set(policy, key, json_string_value(value), err);
-        if (json_is_boolean(value))
+        if (json_is_string(value) || takes < 0) /* of what is no key the library says so */
+                return abatis_policy_set(policy, key, json_is_string(value) ? json_string_value(value) : "",
+                                         err);
+        if (json_is_boolean(value) && takes & ABATIS_TAKES_FLAG)
                 return abatis_policy_set(policy, key, json_is_true(value) ? "true" : "false", err);
+        if (!json_is_integer(value) || !(takes & ABATIS_TAKES_NUMBER))
+                return error_set(err, ABATIS_E_INVALID, "%s: %s is not what it takes", key,
+                                 json_is_boolean(value) ? "true or false" : "a number");
         snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
         return abatis_policy_set(policy, key, number, err);
 }
@@ -34,10 +39,12 @@ static int set_value(abatis_policy *policy, const char *key, const json_t *value
 /* Every value of an array by itself. */
 static int set_values(abatis_policy *policy, const char *key, const json_t *value, abatis_error *err)
 {
-        int r = 0;
+        int takes = abatis_policy_takes(key), r = 0;
 
-        if (!json_is_array(value))
+        if (!json_is_array(value) || takes < 0)
                 return value ? set_value(policy, key, value, err) : 0;
+        if (!(takes & ABATIS_TAKES_SEVERAL))
+                return error_set(err, ABATIS_E_INVALID, "%s: an array is not what it takes", key);
         for (size_t i = 0; i < json_array_size(value) && !r; i++)
                 r = set_value(policy, key, json_array_get(value, i), err);
         return r;
@@ -119,9 +126,9 @@ static int set_all(abatis_policy *policy, const struct request *request, abatis_
         if (request->method == METHOD_EXEC)
                 r = set_places(policy, request, err);
         if (!r)
-                r = set_settings(policy, json_object_get(request->root, "set"), err);
-        if (!r)
                 r = set_limits(policy, json_object_get(request->root, "limits"), err);
+        if (!r)
+                r = set_settings(policy, json_object_get(request->root, "set"), err);
         /* Whose session it is only the request says: by the policy alone two clients would be in one. */
         if (!r && request->method == METHOD_RUN)
                 r = abatis_policy_set(policy, "session",

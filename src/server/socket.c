@@ -19,7 +19,7 @@
 #include "server/peer.h"
 #include "server/reply.h"
 
-enum { WAITING_CLIENTS = 64, PATIENCE = 500, PAUSE_NS = 10 * 1000 * 1000 };
+enum { WAITING_CLIENTS = 64, PATIENCE = 500, PAUSE_NS = 10 * 1000 * 1000, NEEDED = 5 };
 
 static int make_address(const char *path, struct sockaddr_un *out, abatis_error *err)
 {
@@ -76,6 +76,7 @@ static int remove_stale(const char *path, const struct sockaddr_un *address, aba
         fd = new_socket();
         if (fd < 0)
                 return error_os(err, errno, "the socket '%s'", path);
+        fcntl(fd, F_SETFL, O_NONBLOCK); /* it may be stopped, and too many wait for it already: EAGAIN */
         if (!connect(fd, (const struct sockaddr *)address, sizeof(*address)) || errno != ECONNREFUSED)
                 return error_set(err, ABATIS_E_INVALID, "somebody listens at '%s' already", path);
         return unlink(path) < 0 ? error_os(err, errno, "the socket '%s'", path) : 0;
@@ -118,26 +119,38 @@ int door_open(struct door *door, const char *path, abatis_error *err)
         return 0;
 }
 
-static void tell_stranger(int fd)
+static void refuse(int fd, const abatis_error *err)
 {
         OWN_TEXT struct text text = { 0 };
-        abatis_error err;
 
-        error_set(&err, PROTOCOL_PEER, "this is another user's server");
-        reply_error(&text, NULL, &err);
+        reply_error(&text, NULL, err);
         if (!text.has_failed)
                 (void)!send(fd, text.data, text.length, MSG_DONTWAIT);
 }
 
-int door_accept(const struct door *door)
+/* For one who has come, and for finding out who it is: without them he would be refused, who can as well wait. */
+static bool has_descriptors(int fd)
 {
-        OWN_FD int fd = accept(door->fd, NULL, NULL);
+        int held[NEEDED], count = 0;
 
+        while (count < NEEDED && (held[count] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+                count++;
+        for (int i = 0; i < count; i++)
+                close(held[i]);
+        return count == NEEDED;
+}
+
+int door_accept(const struct door *door, bool *is_short)
+{
+        OWN_FD int fd = has_descriptors(door->fd) ? accept(door->fd, NULL, NULL) : -1;
+        abatis_error err;
+
+        *is_short = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
         if (fd < 0)
                 return -1;
         fcntl(fd, F_SETFD, FD_CLOEXEC);
-        if (!peer_is_own(fd)) {
-                tell_stranger(fd);
+        if (peer_check(fd, &err) < 0) {
+                refuse(fd, &err);
                 return -1;
         }
         return take_fd(&fd);

@@ -16,8 +16,9 @@ struct door {
 
 /* Takes the place of a socket where nobody listens, and of nothing else. */
 int door_open(struct door *door, const char *path, abatis_error *err);
-/* The next one who has come, of our own user; -1: nobody. Another's is told so, and is nobody. */
-int door_accept(const struct door *door);
+/* The next one who has come, of our own user and in no sandbox; -1: nobody. Another is told so, and is nobody. When there are no descriptors
+ * left or no memory, it *is_short of them, and whoever has come goes on waiting. */
+int door_accept(const struct door *door, bool *is_short);
 /* Removes what was made, if it is still there. */
 void door_close(struct door *door);
 

@@ -13,22 +13,39 @@
 
 static const char *const flow_names[] = { "stdout", "stderr" };
 
-struct task *task_new(struct request *request)
+struct task *task_new(const struct request *request, const char *line, size_t length)
 {
+        const char *session = request_string(request, "session");
         struct task *task = calloc(1, sizeof(*task));
 
         if (!task)
                 return NULL;
-        task->request = *request;
-        request->root = NULL;
         for (int i = 0; i < 2; i++)
                 task->flows[i] = (struct flow)FLOW_NONE;
+        task->id = json_incref(request->id);
+        task->session = session ? strdup(session) : NULL;
+        task->line = malloc(length);
+        task->length = length;
+        if (!task->line || (session && !task->session)) {
+                task_free(task);
+                return NULL;
+        }
+        memcpy(task->line, line, length);
         return task;
+}
+
+static void drop_line(struct task *task)
+{
+        free(task->line);
+        task->line = NULL;
+        task->length = 0;
 }
 
 void task_free(struct task *task)
 {
-        request_done(&task->request);
+        json_decref(task->id);
+        free(task->session);
+        drop_line(task);
         abatis_result_free(task->result);
         flow_done(&task->flows[0]);
         flow_done(&task->flows[1]);
@@ -65,14 +82,15 @@ static void free_list(char ***list)
 }
 
 /* Where the output goes: it is kept for the result, or passed on to pipes of ours. */
-static int choose_output(struct task *task, abatis_job_options *options, abatis_error *err)
+static int choose_output(struct task *task, const struct request *request, abatis_job_options *options,
+                         abatis_error *err)
 {
-        bool is_merged = request_flag(&task->request, "merge");
+        bool is_merged = request_flag(request, "merge");
         int r = 0;
 
         options->capture = is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
         options->stdout_fd = options->stderr_fd = -1;
-        if (!request_flag(&task->request, "stream"))
+        if (!request_flag(request, "stream"))
                 return 0;
         r = flow_open(&task->flows[0], err);
         if (!r && !is_merged)
@@ -82,12 +100,12 @@ static int choose_output(struct task *task, abatis_job_options *options, abatis_
         return r;
 }
 
-static int start_in(struct task *task, const abatis_job_options *options, abatis_policy *policy,
-                    const void *client, struct cache *cache, abatis_error *err)
+static int start_in(struct task *task, const struct request *request, const abatis_job_options *options,
+                    abatis_policy *policy, const void *client, struct cache *cache, abatis_error *err)
 {
-        const struct session_key session = { client, request_string(&task->request, "session") };
-        int r = cache_acquire(cache, policy, request_flag(&task->request, "best_effort"), &session,
-                              &task->warm, err);
+        const struct session_key session = { client, task->session };
+        int r = cache_acquire(cache, policy, request_flag(request, "best_effort"), &session, &task->warm,
+                              err);
 
         if (r < 0) {
                 /* If that cannot be written down either, it is still refused. */
@@ -102,10 +120,9 @@ static int start_in(struct task *task, const abatis_job_options *options, abatis
         return r;
 }
 
-static int start(struct task *task, const char *program, const void *client, struct cache *cache,
-                 abatis_error *err)
+static int start(struct task *task, const struct request *request, const char *program, const void *client,
+                 struct cache *cache, abatis_error *err)
 {
-        const struct request *request = &task->request;
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         __attribute__((cleanup(free_list))) char **environment = NULL;
         OWN_FREE const char **argv = NULL;
@@ -119,7 +136,7 @@ static int start(struct task *task, const char *program, const void *client, str
         if (!r)
                 r = request_input(request, "stdin", &decoded, &input, &options.stdin_length, err);
         if (!r)
-                r = choose_output(task, &options, err);
+                r = choose_output(task, request, &options, err);
         if (!r)
                 r = setting_make_policy(request, program, &policy, err);
         if (r < 0)
@@ -132,15 +149,23 @@ static int start(struct task *task, const char *program, const void *client, str
         options.stdin_fd = -1;
         options.stdin_data = input;
         options.context = request_string(request, "context");
-        r = start_in(task, &options, policy, client, cache, err);
+        r = start_in(task, request, &options, policy, client, cache, err);
         abatis_policy_free(policy);
         return r;
 }
 
 void task_start(struct task *task, const char *program, const void *client, struct cache *cache)
 {
-        int r = start(task, program, client, cache, &task->err);
+        struct request request;
+        json_t *id = NULL;
+        int r = request_parse(task->line, task->length, &request, &id, &task->err);
 
+        json_decref(id);
+        if (!r) {
+                r = start(task, &request, program, client, cache, &task->err);
+                request_done(&request);
+        }
+        drop_line(task);
         task->state = r < 0 ? TASK_DONE : TASK_RUNS;
         if (r < 0)
                 flow_done(&task->flows[0]);
@@ -165,10 +190,10 @@ static void tell_flows(struct task *task, struct text *events)
 {
         for (int i = 0; i < 2; i++) {
                 /* After the end there is always something in it, if only that it is empty. */
-                bool is_ready = task->is_flow_ready[i] || task->state == TASK_DRAINS;
+                bool is_ready = task->flows_said[i] || task->state == TASK_DRAINS;
 
                 if (task->flows[i].reads >= 0 && is_ready && events)
-                        flow_tell(&task->flows[i], task->request.id, flow_names[i], events);
+                        flow_tell(&task->flows[i], task->id, flow_names[i], events);
         }
 }
 
@@ -176,10 +201,10 @@ void task_advance(struct task *task, struct cache *cache, struct text *events)
 {
         int done = 0;
 
-        if (task->state == TASK_RUNS && task->is_job_ready &&
+        if (task->state == TASK_RUNS && task->job_said &&
             (abatis_job_advance(task->job, &done, &task->err) < 0 || done))
                 finish(task, cache);
-        task->is_job_ready = false;
+        task->job_said = 0;
         tell_flows(task, events);
         if (task->state == TASK_DRAINS && task->flows[0].reads < 0 && task->flows[1].reads < 0)
                 task->state = TASK_DONE;
@@ -190,6 +215,7 @@ void task_cancel(struct task *task)
         if (task->state == TASK_WAITS) {
                 error_set(&task->err, PROTOCOL_CANCELLED, "cancelled before it started");
                 task->state = TASK_DONE;
+                drop_line(task);
         } else if (task->state == TASK_RUNS)
                 abatis_job_cancel(task->job);
 }
@@ -207,6 +233,13 @@ void task_kill(struct task *task)
                 abatis_job_signal(task->job, SIGKILL, NULL);
 }
 
+void task_end(struct task *task, struct cache *cache)
+{
+        if (task->state == TASK_RUNS)
+                finish(task, cache);
+        task_free(task);
+}
+
 /* ---- the end -------------------------------------------------------------------------------------------- */
 
 static int add_piece(void *user, const char *bytes, size_t length)
@@ -220,10 +253,10 @@ static int add_piece(void *user, const char *bytes, size_t length)
 void task_reply(const struct task *task, struct text *out)
 {
         if (!task->result) {
-                reply_error(out, task->request.id, &task->err);
+                reply_error(out, task->id, &task->err);
                 return;
         }
-        reply_open(out, task->request.id);
+        reply_open(out, task->id);
         text_add(out, ",\"result\":");
         abatis_result_write(task->result, add_piece, out, NULL);
         reply_close(out);

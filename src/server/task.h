@@ -14,19 +14,23 @@ enum task_state {
 };
 
 struct task {
-        struct request request; /* owned */
+        json_t *id;    /* owned */
+        char *session; /* owned: its name, or NULL */
+        char *line; /* owned: the request, until it is started or will not be; as text, which is many times smaller than what a
+                          parser makes of it */
+        size_t length;
         enum task_state state;
         abatis_job *job;       /* owned while it runs */
         struct warm *warm;     /* held while it runs */
         abatis_result *result; /* owned; NULL of one that is done: `err` says why */
         abatis_error err;
-        struct flow flows[2]; /* stdout and stderr, with "stream" */
-        bool is_job_ready, is_flow_ready[2];
+        struct flow flows[2];          /* stdout and stderr, with "stream" */
+        short job_said, flows_said[2]; /* poll() */
         struct task *next;
 };
 
-/* Takes the request over; NULL, and it does not, without memory. */
-struct task *task_new(struct request *request);
+/* Of a line that is this request; NULL without memory. */
+struct task *task_new(const struct request *request, const char *line, size_t length);
 /* A job of a warm sandbox, or one that is done with an error. */
 void task_start(struct task *task, const char *program, const void *client, struct cache *cache);
 /* What can be done now without waiting. Events are told only if there is a place for them. */
@@ -41,5 +45,7 @@ void task_kill(struct task *task);
 void task_reply(const struct task *task, struct text *out);
 /* Of one that does not run. */
 void task_free(struct task *task);
+/* Of any: what runs is killed, and waited for. */
+void task_end(struct task *task, struct cache *cache);
 
 #endif

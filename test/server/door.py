@@ -1,24 +1,12 @@
 """The socket: who may come, who may listen, and what is left of it."""
 import os
+import select
 import signal
 import socket
 import stat
 import subprocess
 
-from lib import ABATIS, Caller, Server, alive, eventually, expect, lasting, main, unique
-
-
-def listening(path, **keys):
-    server = Server("--socket", path, **keys)
-
-    def answers():
-        try:
-            with Caller(path):
-                return True
-        except OSError:
-            return server.process.poll() is not None
-    eventually(answers, "it does not listen")
-    return server
+from lib import ABATIS, Caller, alive, eventually, expect, lasting, listening, main, unique
 
 
 def a_socket_is_the_users_alone(workspace):
@@ -64,6 +52,58 @@ def who_only_stops_asking_gets_his_answers(workspace):
         expect(caller.reply()["result"]["stdout"] == "x\n" and caller.line() is None, "an answer, and the end")
 
 
+def has_bytes(caller):
+    return bool(select.select([caller.reads], [], [], 0)[0])
+
+
+def many_requests_of_one_client_do_not_keep_another_waiting(workspace):
+    # A policy that takes its time, and an answer that is short.
+    with open("policy.yaml", "w") as file:
+        file.write("filesystem:\n  deny:\n" + "".join(f"    - {workspace}/no/such/place-{number}\n" for number in range(2000)))
+    request = {"id": 1, "method": "check", "access": "read", "path": "/etc/passwd", "policy_file": f"{workspace}/policy.yaml"}
+    with listening("s") as server, Caller("s") as greedy, Caller("s") as other:
+        for caller in (greedy, other):
+            caller.ask(id=1, method="cancel", target=1)
+        # What both have to say is there when the server looks.
+        server.process.send_signal(signal.SIGSTOP)
+        greedy.send(*([request] * 200))
+        other.send({"id": 1, "method": "cancel", "target": 1})
+        server.process.send_signal(signal.SIGCONT)
+        expect(other.reply()["id"] == 1, "the reply to the other")
+        before = greedy.socket.recv(1 << 20, socket.MSG_PEEK | socket.MSG_DONTWAIT).count(b"\n") if has_bytes(greedy) else 0
+        expect(before < 200, "it was answered after all of the first one's")
+        expect(all("result" in greedy.reply() for _ in range(200)), "the first one's were not answered")
+
+
+def who_reads_nothing_does_not_keep_the_places_of_others(workspace):
+    with listening("s", "--jobs", "2"), Caller("s") as silent, Caller("s") as other:
+        silent.send(*({"id": number, "method": "run", "command": ["sh", "-c", "touch ran-$0; yes | head -c 900000", str(number)]}
+                      for number in range(40)))
+        eventually(lambda: len(os.listdir()) >= 3, "they did not start")
+        for _ in range(5):
+            expect(other.run("true")["exit_code"] == 0, "a command of the other client")
+        expect(len(os.listdir()) < 30, "all ran, and somebody has their output")
+        expect(len({silent.reply()["id"] for _ in range(40)}) == 40, "some were lost")
+
+
+def who_cannot_be_let_in_waits_and_costs_nothing(workspace):
+    def ticks():
+        with open(f"/proc/{server.pid}/stat") as file:
+            return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
+    with listening("s", wrapper=("prlimit", "--nofile=24:24")) as server:
+        callers = [Caller("s") for _ in range(40)]
+        callers[0].ask(id=1, method="cancel", target=1)
+        callers[39].send({"id": 1, "method": "cancel", "target": 1})
+        eventually(lambda: len(os.listdir(f"/proc/{server.pid}/fd")) >= 19, "it has descriptors left")
+        before = ticks()
+        subprocess.run(["sleep", "1"])
+        expect(ticks() - before < 20, f"{ticks() - before} ticks of a second were spent on waiting")
+        for caller in callers[:39]:
+            caller.socket.close()
+        expect(callers[39].reply()["result"] == {"cancelled": False}, "the last one was never let in")
+        callers[39].socket.close()
+
+
 def a_socket_without_a_server_is_replaced(workspace):
     with listening("s") as server:
         server.process.kill()
@@ -82,6 +122,24 @@ def a_socket_with_a_server_is_not_replaced(workspace):
     with listening("s"), Caller("s") as caller:
         refused("s", b"somebody listens")
         expect(caller.run("true")["exit_code"] == 0, "the first one")
+
+
+def a_server_that_is_stopped_is_still_there(workspace):
+    with listening("s") as server:
+        server.process.send_signal(signal.SIGSTOP)
+        callers = []
+        try:
+            while len(callers) < 1000:
+                callers.append(socket.socket(socket.AF_UNIX))
+                callers[-1].setblocking(False)
+                callers[-1].connect("s")
+        except BlockingIOError:
+            pass
+        expect(len(callers) < 1000, "there is no end of who may wait")
+        refused("s", b"somebody listens")
+        for caller in callers:
+            caller.close()
+        server.process.send_signal(signal.SIGCONT)
 
 
 def nothing_else_is_replaced(workspace):

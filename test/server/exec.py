@@ -29,6 +29,10 @@ def a_program_that_succeeds_is_a_success(workspace):
 
 def the_input_may_be_json_or_bytes(workspace):
     expect(json.loads(ask({"program": "cat", "input": {"a": [1, None]}})["output"]) == {"a": [1, None]}, "as JSON")
+    for text in ('[0.1, 1e2,12345678901234567]', '{"input" : "}", "b":["\\"{", 0.30000000000000004]}', "null", "-0.0"):
+        for request in ('{"program":"cat","input": %s }', '{"input":%s,"args":[],"program":"cat"}'):
+            expect(ask((request % text).encode())["output"] == text, f"{text} as it was written")
+    expect(ask(b'{"program":"cat","inp\\u0075t":[0.5]}')["output"] == "[0.5]", "by a key that is written otherwise")
     expect(ask({"program": "cat", "input_base64": "AP8="})["output_base64"] == "AP8=", "as bytes")
 
 

@@ -171,6 +171,21 @@ class Caller(Talk):
         self.socket.close()
 
 
+def listens(path):
+    try:
+        with Caller(path):
+            return True
+    except OSError:
+        return False
+
+
+def listening(path, *arguments, **keys):
+    """A server at a socket, from when it answers."""
+    server = Server("--socket", path, *arguments, **keys)
+    eventually(lambda: listens(path) or server.process.poll() is not None, "it does not listen")
+    return server
+
+
 def alive(word):
     """Processes whose command line has this word."""
     found = []

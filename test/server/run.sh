@@ -4,7 +4,8 @@
 #   BUILD=build test/server/run.sh [PART-OF-A-NAME...]
 #
 # transcript.txt: what is asked and what is answered · conformance.py: that, and the schema · serve.py: many at once, patience,
-# the cache, the ends · warm.py: what of this machine counts for a warm sandbox · door.py: the socket · exec.py: exec-request and trust tiers
+# the cache, the ends · warm.py: what of this machine counts for a warm sandbox · door.py: the socket · confined.py: who is in a sandbox,
+# with namespaces and where none can be made · exec.py: exec-request and trust tiers
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
@@ -15,7 +16,7 @@ readonly ORDINARY_UID=4343
 T=$(mktemp -d /var/tmp/abatis-server.XXXXXX) || exit 1
 trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 mkdir "$T/bin" "$T/test" "$T/scratch" "$T/home"
-cp "$ABATIS" "$T/bin/abatis" || exit 1
+cp "$ABATIS" "$T/bin/abatis" && "${CC:-cc}" -O2 -Wall -Wextra -Werror -o "$T/bin/enter" "$here/../tree/enter.c" || exit 1
 cp "$here"/*.py "$here"/*.txt "$repo/docs/server.schema.json" "$repo/docs/SERVER.md" "$T/test/"
 chmod -R a+rX "$T"
 as_user=()
@@ -44,9 +45,13 @@ take() { # PART COMMAND...: prints what it says, and sums it
 }
 
 cd "$T/scratch" || exit 1
-for part in conformance serve warm door exec; do
-        take "$part" "${as_user[@]}" env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$T/home" LANG=C.UTF-8 SERVER_TOP="$T" \
-                ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} /usr/bin/python3 -B "$T/test/$part.py" "$@"
+clean=(env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$T/home" LANG=C.UTF-8 SERVER_TOP="$T" ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"})
+for part in conformance serve warm door confined exec; do
+        take "$part" "${as_user[@]}" "${clean[@]}" /usr/bin/python3 -B "$T/test/$part.py" "$@"
+done
+for mode in none docker; do
+        take "confined_$mode" "${as_user[@]}" "${clean[@]}" "$T/bin/enter" "$ORDINARY_UID" "$mode" \
+                /usr/bin/python3 -B "$T/test/confined.py" "$@" > >(sed "s/^\(ok\|not ok\|skip\) /&${mode}_/")
 done
 if ((EUID == 0)); then
         # Root may open the socket of anybody, and is nobody's user here.

@@ -65,6 +65,48 @@ def too_many_that_wait_are_refused(workspace):
         expect(len({server.reply()["id"] for _ in range(1025)}) == 1025, "the others were not answered")
 
 
+def more_may_wait_than_descriptors_may_be_open(workspace):
+    with Server("--jobs", "1", wrapper=("prlimit", "--nofile=1024:4096")) as server:
+        server.send(run("first", "sh", "-c", waits_for("go")), *(run(number, "true", stream=True) for number in range(1000)))
+        expect(server.ask(id="c", method="cancel", target="nobody") == {"id": "c", "result": {"cancelled": False}}, "it does not answer")
+        server.process.send_signal(signal.SIGTERM)
+        code, replies, said = server.ends()
+        expect(code == 0 and not said and len(replies) == 1001, f"{code} {said} {len(replies)} replies")
+
+
+def what_waits_is_no_larger_than_its_text(workspace):
+    with Server("--jobs", "1") as server:
+        server.send(run("first", "sh", "-c", waits_for("go")))
+        text = json.dumps(run("x", "true", policy={"x": [{}] * 49000}))
+        server.send_bytes(text.replace('"x"', '"w0"', 1).encode() + b"\n")
+        server.ask(id="c", method="cancel", target="nobody")
+        before = server.memory()
+        for number in range(1, 20):
+            server.send_bytes(text.replace('"x"', f'"w{number}"', 1).encode() + b"\n")
+        server.ask(id="c", method="cancel", target="nobody")
+        grew_by_less_than(20 * len(text) * 2 >> 10, server, before)
+
+
+def a_setting_that_is_no_setting_is_refused(workspace):
+    with Server() as server:
+        for settings, words in (({"filesystem.dney": []}, "is not a key"), ({"filesystem.dney": ["/x"]}, "is not a key"), ({"x": True}, "is not a key"),
+                                ({"network.mode": ["deny", "allow"]}, "an array"), ({"limits.timeout": []}, "an array"),
+                                ({"environment.pass": [True]}, "true or false"), ({"filesystem.read": 7}, "a number"), ({"process.fork": 1}, "a number")):
+            reply = server.ask(id=1, method="run", command=["touch", "ran"], set=settings)
+            expect(reply.get("error", {}).get("code") == "ABATIS_E_INVALID" and words in reply["error"]["message"], f"{settings}: {reply}")
+        expect(not os.path.exists("ran"), "something ran")
+        settings = {"filesystem.deny": [], "environment.pass": ["A=b"], "process.fork": True, "limits.timeout": "9s", "limits.open_files": "64",
+                    "filesystem.deny_glob": ["**/.x"], "audit.log": "off"}
+        expect(server.run("sh", "-c", "echo $A; ulimit -n", set=settings)["stdout"] == "b\n64\n", "positive control")
+
+
+def what_is_set_comes_last(workspace):
+    with Server() as server:
+        for keys in ({"limits": {"open_files": 64}, "set": {"limits.open_files": 32}}, {"set": {"limits.open_files": 32}, "limits": {"open_files": 64}}):
+            expect(server.run("sh", "-c", "ulimit -n", **keys)["stdout"] == "32\n", "the other one")
+        expect(server.run("sh", "-c", "ulimit -n", limits={"open_files": 64})["stdout"] == "64\n", "positive control")
+
+
 def an_id_is_used_once_at_a_time(workspace):
     with Server() as server:
         server.send(run(1, "sh", "-c", waits_for("go")), run(1, "true"))
@@ -113,6 +155,18 @@ def a_command_that_ignores_it_is_killed(workspace):
         server.send({"id": 2, "method": "cancel", "target": 1})
         server.reply()
         expect(server.reply()["result"]["cancelled"] and not alive(word), "it is still there")
+
+
+def a_session_that_only_waits_is_cancelled(workspace):
+    with Server("--jobs", "1") as server:
+        server.send(run(1, "sh", "-c", waits_for("go")), run(2, "touch", "ran", session="a"), {"id": 3, "method": "cancel", "session": "a"})
+        replies = [server.reply(), server.reply()]
+        expect({"id": 3, "result": {"cancelled": True}} in replies, replies)
+        expect(any(reply["id"] == 2 and reply["error"]["code"] == "PROTOCOL_CANCELLED" for reply in replies), replies)
+        open("go", "w").close()
+        server.reply()
+        expect(server.ask(id=3, method="cancel", session="a")["result"] == {"cancelled": False}, "it never began")
+        expect(not os.path.exists("ran"), "it ran")
 
 
 # ---- patience ----
@@ -188,7 +242,7 @@ def results_that_nobody_reads_are_bounded(workspace):
         server.run("true")
         before = server.memory()
         server.send(*(run(number, "sh", "-c", "touch ran-$0; yes | head -c 3000000", str(number)) for number in range(200)))
-        eventually(lambda: len([name for name in os.listdir() if name.startswith("ran-")]) > 8, "they were not started")
+        eventually(lambda: len([name for name in os.listdir() if name.startswith("ran-")]) >= 8, "they were not started")
         subprocess.run(["sleep", "1"])
         grew_by_less_than(64 << 10, server, before)
         expect(len(os.listdir()) < 100, "all ran, and somebody has their output")
@@ -217,6 +271,24 @@ def requests_that_nobody_reads_the_answers_of_wait(workspace):
         os.set_blocking(server.writes, True)
         for _ in range(sent // len(line)):
             expect(server.reply()["error"]["code"] == "PROTOCOL_REQUEST", "an answer")
+
+
+def what_was_cancelled_and_is_not_read_is_bounded(workspace):
+    with Server() as server:
+        # So much that results are kept back, and requests are still heard.
+        wrong = b'{"id":1,"method":"nonesuch"}\n' * 14000
+        server.send_bytes(wrong)
+        before = server.memory()
+        text = "x" * 100000
+        for number in range(1500):
+            server.send(run(number, "true", stdin=text), {"id": "c", "method": "cancel", "target": number})
+        grew_by_less_than(24 << 10, server, before)
+        codes = {}
+        for _ in range(14000 + 3000):
+            reply = server.reply()
+            code = reply["error"]["code"] if "error" in reply else "result"
+            codes[code] = codes.get(code, 0) + 1
+        expect(codes.get("PROTOCOL_BUSY", 0) > 100 and codes.get("PROTOCOL_CANCELLED", 0) >= 1000, codes)
 
 
 # ---- lines ----
@@ -249,6 +321,17 @@ def too_deep_and_too_many_are_refused(workspace):
             server.send_bytes(text.encode() + b"\n")
             reply = server.reply()
             expect(reply["id"] == 1 and reply["error"]["code"] == "PROTOCOL_JSON", reply)
+
+
+def mistakes_of_json_are_told_in_words(workspace):
+    with Server() as server:
+        for line, words in ((b"", "empty"), (b"{", "ends too early"), (rb'{"id":1,"x":"a\u0000"}', "a string has \\u0000"), (b'{"id":1,"id":1}', "twice"),
+                            (rb'{"id":1,"a\u0000":1}', "a key has \\u0000"), (b'{"id":1}x', "after the end"), (b'{"id":1e999}', "too large"),
+                            (b'{"id":"\xff"}', "UTF-8"), (b'{"id":tru}', "not JSON")):
+            server.send_bytes(line + b"\n")
+            reply = server.reply()
+            expect(reply["error"]["code"] == "PROTOCOL_JSON" and words in reply["error"]["message"] and "JSON_" not in reply["error"]["message"],
+                   f"{line}: {reply}")
 
 
 def malformed(source):
@@ -448,6 +531,35 @@ def a_signal_ends_a_server_whose_client_does_not_read(workspace):
         eventually(lambda: os.path.exists("started"), "it did not start")
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(30)
+
+
+def a_second_signal_waits_for_nobody(workspace):
+    word = unique()
+    with Server() as server:
+        server.send(run(1, *flood(), stream=True), run(2, *lasting(word)))
+        eventually(lambda: os.path.exists("started") and alive(word), "they did not start")
+        server.process.send_signal(signal.SIGTERM)
+        eventually(lambda: not alive(word), "it is still there")
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(4)  # the first one alone waits five seconds for a reader
+
+
+def what_cannot_be_written_is_an_error(workspace):
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run([ABATIS, "serve"], input=b'{"id":1,"method":"probe"}\n', stdout=full, stderr=subprocess.PIPE, timeout=60)
+    expect(ran.returncode == 125 and b"No space left" in ran.stderr, ran)
+
+
+def a_server_that_cannot_go_on_leaves_nobody(workspace):
+    word = unique()
+    with Server() as server:
+        server.send(*(run(number, *lasting(word)) for number in range(8)))
+        eventually(lambda: len(alive(word)) >= 8, "they did not start")
+        subprocess.run(["prlimit", f"--pid={server.pid}", "--nofile=4:4"], check=True)  # so few that it cannot wait for all it has
+        server.send({"id": "c", "method": "cancel", "target": "nobody"})
+        code = server.process.wait(30)
+        expect(not alive(word), "somebody is left")
+        expect(code == 125 and b"cannot wait" in server.process.stderr.read(), f"exit code {code}")
 
 
 def nobody_outlives_a_server_that_is_killed(workspace):

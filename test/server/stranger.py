@@ -1,10 +1,9 @@
 """Another user at the socket: root, who can open every one."""
 import os
-import stat
 import subprocess
 import sys
 
-from lib import ABATIS, Caller, eventually, expect, main
+from lib import ABATIS, Caller, eventually, expect, listens, main
 
 UID = int(sys.argv[1])
 
@@ -15,7 +14,7 @@ def another_user_is_refused(workspace):
     to_user = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"]
     server = subprocess.Popen([*to_user, ABATIS, "serve", "--socket", path], stdin=subprocess.DEVNULL)
     try:
-        eventually(lambda: os.path.exists(path) and stat.S_ISSOCK(os.stat(path).st_mode), "it does not listen")
+        eventually(lambda: listens(path), "it does not listen")
         with Caller(path) as stranger:
             reply = stranger.reply()
             expect(reply["error"]["code"] == "PROTOCOL_PEER" and stranger.line() is None, reply)
