@@ -271,7 +271,7 @@ void guard_remove_tmp(const char *path)
         int null = open("/dev/null", O_RDWR);
         sigset_t none;
 
-        setsid(); /* where it is not the guard who does it */
+        setsid();                         /* where it is not the guard who does it */
         sigaction(SIGCHLD, &plain, NULL); /* who ignores it does not hear of its children's ends */
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);

@@ -135,7 +135,7 @@ int cache_acquire(struct cache *cache, abatis_policy *policy, bool is_best_effor
                 found = find_private(cache, &wanted);
         if (!r && !found)
                 r = open_one(cache, policy, &wanted, session, &found, err);
-        if (r < 0)
+        if (!found)
                 return r;
         found->users++;
         tidy(cache);

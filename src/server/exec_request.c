@@ -75,8 +75,8 @@ static int run(const struct request *request, const char *program, abatis_result
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         OWN_FREE const char **argv = NULL;
         OWN_FREE char *decoded = NULL;
-        const char *input;
-        abatis_policy *policy;
+        const char *input = NULL;
+        abatis_policy *policy = NULL;
         int r;
 
         if (request_string(request, "wasm"))
