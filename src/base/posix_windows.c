@@ -156,12 +156,36 @@ static bool is_well_known(PSID sid, const WELL_KNOWN_SID_TYPE *kinds, size_t cou
         return false;
 }
 
-/* Who owns it and whether everybody may write it. Who cannot be asked is a stranger, whom everybody helps. */
-static void find_owner(HANDLE handle, struct posix_stat *out)
+/* Entries with conditions, or for parts of an object, count as if they were for everybody. */
+static bool lets_everybody(ACE_HEADER *entry, DWORD rights)
 {
-        static const WELL_KNOWN_SID_TYPE systems[] = { WinLocalSystemSid, WinBuiltinAdministratorsSid };
         static const WELL_KNOWN_SID_TYPE everybody[] = { WinWorldSid, WinAuthenticatedUserSid,
                                                          WinBuiltinUsersSid, WinInteractiveSid };
+        ACCESS_ALLOWED_ACE *allowed = (void *)entry;
+
+        if (entry->AceFlags & INHERIT_ONLY_ACE || !(allowed->Mask & rights))
+                return false;
+        switch (entry->AceType) {
+        case ACCESS_ALLOWED_ACE_TYPE:
+                return is_well_known(&allowed->SidStart, everybody, 4);
+        case ACCESS_ALLOWED_CALLBACK_ACE_TYPE:
+        case ACCESS_ALLOWED_OBJECT_ACE_TYPE:
+        case ACCESS_ALLOWED_CALLBACK_OBJECT_ACE_TYPE:
+        case ACCESS_ALLOWED_COMPOUND_ACE_TYPE:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* Who owns it and whether everybody may write it. Who cannot be asked is a stranger, whom everybody helps. Whoever may make directories
+ * in one changes nothing that is there: to files that right is the one to add to them. */
+static void find_owner(HANDLE handle, struct posix_stat *out)
+{
+        const DWORD rights = FILE_WRITE_DATA | WRITE_DAC | WRITE_OWNER | DELETE | GENERIC_WRITE |
+                             GENERIC_ALL |
+                             ((out->st_mode & S_IFMT) == S_IFDIR ? FILE_DELETE_CHILD : FILE_APPEND_DATA);
+        static const WELL_KNOWN_SID_TYPE systems[] = { WinLocalSystemSid, WinBuiltinAdministratorsSid };
         PSECURITY_DESCRIPTOR descriptor = NULL;
         PSID owner = NULL;
         ACL *list = NULL;
@@ -171,20 +195,16 @@ static void find_owner(HANDLE handle, struct posix_stat *out)
         if (GetSecurityInfo(handle, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
                             &owner, NULL, &list, NULL, &descriptor) != ERROR_SUCCESS)
                 return;
-        if (is_well_known(owner, systems, 2))
+        if (owner && is_well_known(owner, systems, 2))
                 out->st_uid = 0;
-        else if (posix_is_user(owner))
+        else if (owner && posix_is_user(owner))
                 out->st_uid = 1000;
         if (list)
                 out->st_mode &= ~(unsigned)S_IWOTH;
         for (DWORD i = 0; list && i < list->AceCount; i++) {
-                ACCESS_ALLOWED_ACE *entry;
+                ACE_HEADER *entry;
 
-                if (GetAce(list, i, (void **)&entry) && entry->Header.AceType == ACCESS_ALLOWED_ACE_TYPE &&
-                    !(entry->Header.AceFlags & INHERIT_ONLY_ACE) &&
-                    entry->Mask & (FILE_WRITE_DATA | WRITE_DAC | WRITE_OWNER | DELETE | GENERIC_WRITE |
-                                   GENERIC_ALL) &&
-                    is_well_known(&entry->SidStart, everybody, 4))
+                if (!GetAce(list, i, (void **)&entry) || lets_everybody(entry, rights))
                         out->st_mode |= S_IWOTH;
         }
         LocalFree(descriptor);
@@ -199,16 +219,24 @@ static bool is_link(HANDLE handle)
                tag.FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT && IsReparseTagNameSurrogate(tag.ReparseTag);
 }
 
+/* From tenths of a microsecond since 1601. */
+static int64_t read_time(LARGE_INTEGER time)
+{
+        return (time.QuadPart - INT64_C(116444736000000000)) * 100;
+}
+
 static int examine(HANDLE handle, struct posix_stat *out)
 {
         BY_HANDLE_FILE_INFORMATION facts;
+        FILE_BASIC_INFO times;
 
         *out = (struct posix_stat){ 0 };
         if (GetFileType(handle) != FILE_TYPE_DISK) {
                 out->st_mode = S_IFCHR | 0600;
                 return 0;
         }
-        if (!GetFileInformationByHandle(handle, &facts))
+        if (!GetFileInformationByHandle(handle, &facts) ||
+            !GetFileInformationByHandleEx(handle, FileBasicInfo, &times, sizeof(times)))
                 return posix_fail(GetLastError());
         out->st_mode = is_link(handle)                                     ? S_IFLNK | 0777
                        : facts.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? S_IFDIR | 0700
@@ -217,6 +245,8 @@ static int examine(HANDLE handle, struct posix_stat *out)
         out->st_ino = (uint64_t)facts.nFileIndexHigh << 32 | facts.nFileIndexLow;
         out->st_nlink = facts.nNumberOfLinks;
         out->st_size = (long long)((uint64_t)facts.nFileSizeHigh << 32 | facts.nFileSizeLow);
+        out->written_ns = read_time(times.LastWriteTime);
+        out->changed_ns = read_time(times.ChangeTime);
         find_owner(handle, out);
         return 0;
 }

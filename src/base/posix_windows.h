@@ -46,6 +46,7 @@ struct posix_stat {
         unsigned st_mode;
         uid_t st_uid; /* 0 is the system's or its administrators', 1000 this user's, 1001 anybody else's */
         long long st_size;
+        int64_t written_ns, changed_ns; /* since 1970 */
 };
 
 #undef S_IWOTH

@@ -6,6 +6,7 @@
 
 #include <bcrypt.h>
 #include <errno.h>
+#include <shlobj.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -105,6 +106,11 @@ int system_random(void *out, size_t length)
         return -1;
 }
 
+struct system_times system_times_of(const struct stat *status)
+{
+        return (struct system_times){ status->written_ns, status->changed_ns };
+}
+
 int64_t system_now(void)
 {
         FILETIME time;
@@ -146,7 +152,12 @@ char **system_environment(void)
 
 int system_account_home(char **out)
 {
-        *out = getenv("USERPROFILE");
+        wchar_t *wide = NULL;
+
+        *out = NULL;
+        if (SHGetKnownFolderPath(&FOLDERID_Profile, 0, NULL, &wide) == S_OK)
+                *out = wide_path_name(wide);
+        CoTaskMemFree(wide);
         return 0;
 }
 

@@ -1,4 +1,5 @@
 /* cmd_run_windows.c: abatis run on Windows: a command with the caller's streams and exit code. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,14 +16,30 @@ static const char help[] =
         "  --best-effort        run although something cannot be enforced; the object says what\n";
 
 /* For the thread that Windows starts when somebody presses Ctrl+C or closes the window. */
-static abatis_job *running;
+static SRWLOCK lock = SRWLOCK_INIT;
+static abatis_job *running; /* NULL: there is nothing to cancel */
+static HANDLE over;         /* an event: all of it is undone */
 
+static void set_running(abatis_job *job)
+{
+        AcquireSRWLockExclusive(&lock);
+        running = job;
+        ReleaseSRWLockExclusive(&lock);
+}
+
+/* After a window's end Windows ends us as soon as this returns. */
 static BOOL WINAPI cancel(DWORD kind)
 {
-        (void)kind;
-        if (running)
+        bool has_job;
+
+        AcquireSRWLockExclusive(&lock);
+        has_job = running;
+        if (has_job)
                 abatis_job_cancel(running);
-        return TRUE;
+        ReleaseSRWLockExclusive(&lock);
+        if (has_job && kind != CTRL_C_EVENT && kind != CTRL_BREAK_EVENT)
+                WaitForSingleObject(over, INFINITE);
+        return has_job;
 }
 
 static int print_piece(void *user, const char *bytes, size_t length)
@@ -75,6 +92,7 @@ static int run_with_flags(const struct flags *flags)
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_sandbox *sandbox = NULL;
         abatis_result *result = NULL;
+        abatis_job *job = NULL;
         abatis_error err;
         int r;
 
@@ -93,16 +111,23 @@ static int run_with_flags(const struct flags *flags)
         if (r)
                 return r;
         say_that_there_is_no_log(flags);
-        SetConsoleCtrlHandler(cancel, TRUE);
-        if (abatis_job_prepare(&options, &running, &err) < 0)
+        over = CreateEventW(NULL, TRUE, FALSE, NULL);
+        if (!over || !SetConsoleCtrlHandler(cancel, TRUE))
+                r = complain("cannot listen for Ctrl+C");
+        else if (abatis_job_prepare(&options, &job, &err) < 0)
                 r = fail(&err);
-        else if (abatis_job_launch(running, sandbox, &err) < 0) {
+        set_running(job);
+        if (job && abatis_job_launch(job, sandbox, &err) < 0)
                 r = fail(&err);
-                abatis_job_finish(running, NULL, NULL);
-        } else
-                r = abatis_job_finish(running, &result, &err) < 0 ? fail(&err) : report(flags, result);
+        set_running(NULL);
+        if (job && r)
+                abatis_job_finish(job, NULL, NULL);
+        else if (job)
+                r = abatis_job_finish(job, &result, &err) < 0 ? fail(&err) : report(flags, result);
         abatis_result_free(result);
         abatis_sandbox_free(sandbox);
+        if (over)
+                SetEvent(over);
         return r;
 }
 

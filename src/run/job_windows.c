@@ -164,9 +164,15 @@ bool job_has_ground(const struct job *job)
         return true;
 }
 
-static HANDLE handle_of(int fd)
+/* -2 is a stream that nothing is attached to. As handles both numbers mean this process or its thread, which nobody is to inherit. */
+static int find_handle(int fd, HANDLE *out, abatis_error *err)
 {
-        return fd < 0 ? NULL : (HANDLE)_get_osfhandle(fd);
+        intptr_t handle = fd < 0 ? -2 : _get_osfhandle(fd);
+
+        if (handle == -1)
+                return error_set(err, ABATIS_E_INVALID, "the descriptor %d is not open", fd);
+        *out = handle == -2 ? NULL : (HANDLE)handle;
+        return 0;
 }
 
 static uint64_t find_most(const abatis_job_options *options, const abatis_policy *policy)
@@ -193,13 +199,16 @@ int job_launch(struct job *job, const struct job_context *context, abatis_error 
         OWN_FREE char *program = NULL, *directory = NULL;
         struct windows_command command = { .argv = options->argv,
                                            .environment = context->environment,
-                                           .input = handle_of(options->stdin_fd),
-                                           .output = { handle_of(options->stdout_fd),
-                                                       handle_of(options->stderr_fd) },
                                            .most = find_most(options, policy),
                                            .cancel = job->cancel };
-        int r = find_program(options->argv[0], context->environment, &program, err);
+        int r = find_handle(options->stdin_fd, &command.input, err);
 
+        if (!r)
+                r = find_handle(options->stdout_fd, &command.output[0], err);
+        if (!r)
+                r = find_handle(options->stderr_fd, &command.output[1], err);
+        if (!r)
+                r = find_program(options->argv[0], context->environment, &program, err);
         if (r < 0)
                 return r;
         directory = options->cwd ? strdup(options->cwd) : reach_working_directory();

@@ -20,6 +20,7 @@ struct reader {
         struct text kept;
         HANDLE to;                    /* borrowed: where it goes at once; NULL: it is kept */
         uint64_t most, total, passed; /* 0: all is kept */
+        bool is_given_up;             /* who does not take it now does not get it */
 };
 
 struct job {
@@ -178,16 +179,31 @@ static int remove_container(struct job *job, abatis_error *err)
 
 /* ---- input and output ----------------------------------------------------------------------------------- */
 
+/* How much of it went there. Who does not take it any more has his reasons, and the command goes on; who is slow is waited for. */
+static DWORD pass_on(const struct reader *reader, const char *bytes, DWORD length)
+{
+        DWORD done = 0, written = 0;
+
+        while (done < length) {
+                if (WriteFile(reader->to, bytes + done, length - done, &written, NULL))
+                        done += written;
+                else if (GetLastError() != ERROR_OPERATION_ABORTED)
+                        return length;
+                else if (reader->is_given_up)
+                        break;
+        }
+        return done;
+}
+
 static void keep(struct reader *reader, const char *bytes, DWORD length)
 {
         uint64_t room = !reader->most                  ? length
                         : reader->total < reader->most ? reader->most - reader->total
                                                        : 0;
-        DWORD size = room < length ? (DWORD)room : length, written;
+        DWORD size = room < length ? (DWORD)room : length;
 
-        /* Who does not take it any more has his reasons; the command goes on. */
         if (reader->to)
-                WriteFile(reader->to, bytes, size, &written, NULL);
+                size = pass_on(reader, bytes, size);
         else
                 text_add_bytes(&reader->kept, bytes, size);
         reader->passed += size;
@@ -436,6 +452,7 @@ static int collect(struct job *job, struct job_outcome *out, abatis_error *err)
         for (size_t i = 0; i < 2; i++) {
                 struct reader *reader = &job->readers[i];
 
+                reader->is_given_up = out->is_cancelled || out->has_timed_out || out->limit;
                 end_reader(reader);
                 if (reader->kept.has_failed)
                         r = error_memory(err);
@@ -459,6 +476,7 @@ static void job_done(struct job *job)
         for (size_t i = 0; i < sizeof(handles) / sizeof(*handles); i++)
                 own_handle_close(handles[i]);
         for (size_t i = 0; i < 2; i++) {
+                job->readers[i].is_given_up = true;
                 end_reader(&job->readers[i]);
                 own_handle_close(&job->readers[i].thread);
                 own_handle_close(&job->readers[i].end);

@@ -8,8 +8,10 @@
 #include "base/own.h"
 #include "run/token_windows.h"
 
-/* With the user in it: what another one has made cannot be opened. Containers have names of their own, and do not meet this one. */
-static int make_names(wchar_t global[128], wchar_t local[128], abatis_error *err)
+enum { PATIENCE_MS = 5 * 60 * 1000 };
+
+/* With the user in it. Containers have names of their own, and do not meet this one. */
+static int make_name(wchar_t out[128], abatis_error *err)
 {
         OWN_HANDLE HANDLE token = NULL;
         OWN_FREE TOKEN_USER *user = NULL;
@@ -19,26 +21,25 @@ static int make_names(wchar_t global[128], wchar_t local[128], abatis_error *err
                 user = token_query(token, TokenUser);
         if (!user || !ConvertSidToStringSidW(user->User.Sid, &number))
                 return error_windows(err, GetLastError(), "find out who the user is");
-        _snwprintf(global, 127, L"Global\\abatis-access-lists-%ls", number);
-        _snwprintf(local, 127, L"Local\\abatis-access-lists-%ls", number);
+        _snwprintf(out, 127, L"Global\\abatis-access-lists-%ls", number);
         LocalFree(number);
         return 0;
 }
 
-/* Where the global one is not to be had, because somebody has taken its name, those of one session still take turns. */
+/* Somebody else may have taken the name: whoever waits for him in vain, or may not open it, goes no further. */
 int turn_take(HANDLE *out, abatis_error *err)
 {
-        wchar_t global[128] = L"", local[128] = L"";
+        wchar_t name[128] = L"";
         OWN_HANDLE HANDLE turn = NULL;
         DWORD waited;
-        int r = make_names(global, local, err);
+        int r = make_name(name, err);
 
         if (r < 0)
                 return r;
-        turn = CreateMutexW(NULL, FALSE, global);
-        if (!turn)
-                turn = CreateMutexW(NULL, FALSE, local);
-        waited = turn ? WaitForSingleObject(turn, INFINITE) : WAIT_FAILED;
+        turn = CreateMutexW(NULL, FALSE, name);
+        waited = turn ? WaitForSingleObject(turn, PATIENCE_MS) : WAIT_FAILED;
+        if (waited == WAIT_TIMEOUT)
+                return error_set(err, ABATIS_E_SYSTEM, "another abatis changes access lists for minutes");
         if (waited != WAIT_OBJECT_0 && waited != WAIT_ABANDONED)
                 return error_windows(err, GetLastError(), "wait for another abatis");
         *out = take_handle(&turn);
