@@ -1,5 +1,6 @@
 /* cmd_serve.c: abatis serve and abatis exec-request: requests of programs, as JSON. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,8 @@ int cmd_serve(char **argv)
         hold_signals(&held);
         options.held = &held;
         options.signals = signals_open(&held);
+        if (options.signals < 0)
+                return complain("cannot listen for signals: %s", strerror(errno));
         return server_run(&options, &err) < 0 ? fail(&err) : 0;
 }
 

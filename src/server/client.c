@@ -1,6 +1,7 @@
 /* client.c: one who sends requests, and what is not answered yet. */
 #include "server/client.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,7 +107,9 @@ static int check_room(const struct client *client, size_t length, abatis_error *
         }
         if (count < WAITING_MAX && bytes <= WAITING_BYTES_MAX)
                 return 0;
-        return error_set(err, PROTOCOL_BUSY, "%zu requests wait already to be started, or to be read", count);
+        return error_set(err, PROTOCOL_BUSY,
+                         "%zu requests of %zu bytes wait already to be started, or to be read", count,
+                         bytes - length);
 }
 
 static int add_task(struct client *client, const struct request *request, const char *line, size_t length,
@@ -198,6 +201,7 @@ void client_hear(struct client *client, const char *program, struct cache *cache
 
         /* What was read is answered first, or it would become more and more. */
         if (client->in_said && !client->is_behind && !intake_read(&client->intake, client->in)) {
+                client->outlet.why = ENOMEM;
                 client_leave(client, cache);
                 return;
         }

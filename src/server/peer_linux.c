@@ -89,9 +89,10 @@ static int compare(int process, int own, abatis_error *err)
 
         for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
                 if (!is_same_place(process, own, places[i]))
-                        return error_set(err, PROTOCOL_PEER,
-                                         "the client is in a sandbox: its /proc/PID/%s is not the server's",
-                                         places[i]);
+                        return error_set(
+                                err, PROTOCOL_PEER,
+                                "the client is in a sandbox: its /proc/PID/%s is not the server's, or cannot be seen",
+                                places[i]);
         if (!read_status(process, &theirs) || !read_status(own, &ours))
                 return error_set(
                         err, PROTOCOL_PEER,

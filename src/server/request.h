@@ -13,8 +13,7 @@ enum method {
         METHOD_EXPLAIN,
         METHOD_PROBE,
         METHOD_SKILL,
-        METHOD_EXEC, /* of abatis exec-request: it has no name, and no id */
-        METHOD_COUNT
+        METHOD_EXEC /* of abatis exec-request: it has no name, and no id */
 };
 
 struct request {

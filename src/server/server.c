@@ -117,6 +117,8 @@ static void take_readiness(struct server *server)
                 if (client->in == client->out)
                         client->in_said = client->out_said & POLLIN;
                 client->outlet.is_broken |= client->out_said & (POLLERR | POLLHUP | POLLNVAL);
+                if (client->out_said & POLLNVAL)
+                        client->outlet.why = EBADF;
         }
 }
 

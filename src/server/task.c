@@ -175,11 +175,14 @@ void task_start(struct task *task, const char *program, const void *client, stru
 
 /* ---- the way -------------------------------------------------------------------------------------------- */
 
-static void finish(struct task *task, struct cache *cache)
+/* What has failed has no result, whatever is known of it. */
+static void finish(struct task *task, struct cache *cache, bool has_failed)
 {
-        abatis_job_finish(task->job, &task->result, &task->err);
+        int r = has_failed ? abatis_job_finish(task->job, NULL, NULL)
+                           : abatis_job_finish(task->job, &task->result, &task->err);
+
         task->job = NULL;
-        cache_release(cache, task->warm, false);
+        cache_release(cache, task->warm, has_failed || r == ABATIS_E_SYSTEM);
         task->warm = NULL;
         flow_close_writer(&task->flows[0]);
         flow_close_writer(&task->flows[1]);
@@ -199,11 +202,12 @@ static void tell_flows(struct task *task, struct text *events)
 
 void task_advance(struct task *task, struct cache *cache, struct text *events)
 {
-        int done = 0;
+        int done = 0, r = 0;
 
-        if (task->state == TASK_RUNS && task->job_said &&
-            (abatis_job_advance(task->job, &done, &task->err) < 0 || done))
-                finish(task, cache);
+        if (task->state == TASK_RUNS && task->job_said)
+                r = abatis_job_advance(task->job, &done, &task->err);
+        if (r < 0 || done)
+                finish(task, cache, r < 0);
         task->job_said = 0;
         tell_flows(task, events);
         if (task->state == TASK_DRAINS && task->flows[0].reads < 0 && task->flows[1].reads < 0)
@@ -236,7 +240,7 @@ void task_kill(struct task *task)
 void task_end(struct task *task, struct cache *cache)
 {
         if (task->state == TASK_RUNS)
-                finish(task, cache);
+                finish(task, cache, false);
         task_free(task);
 }
 
