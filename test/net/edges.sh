@@ -331,10 +331,14 @@ while job.poll() is None:
     if not other.connect_ex(("127.0.0.1", port)):
         crowd.append(other)
     del crowd[:-1800]
+    if len(crowd) == 1200:
+        open("crowded", "w").close()
 assert len(crowd) > 1100, len(crowd)
-sys.exit(job.returncode)' "$INSIDE" "${EDGES_ALLOWED[@]}" -- python3 -c 'import socket
+sys.exit(job.returncode)' "$INSIDE" "${EDGES_ALLOWED[@]}" -- python3 -c 'import os, socket
 open("go").read()
-for number in range(300):
+number = 0
+while number < 300 or not os.path.exists("crowded"):
+    number += 1
     with socket.create_connection(("open.example", 7), 20) as stream:
         stream.sendall(b"hello")
         assert stream.recv(5) == b"hello", number'
