@@ -226,7 +226,7 @@ static void test_many_and_then_few(void)
                 if (jobs[i])
                         end_job(jobs[i]);
         /* They are kept for some seconds, for others that may come. */
-        for (int i = 0; i < 40 && after > COUNT / 2; i++) {
+        for (int i = 0; i < 40 && after >= COUNT / 2; i++) {
                 expect(meets(box), "%s", text);
                 after = count_threads(find_keeper());
                 usleep(500 * 1000);
