@@ -115,7 +115,8 @@ def stream(command: Sequence[Any], *, abatis: Optional[Any] = None, **options: U
 
 
 def with_workspace(options: Any) -> Dict[str, Any]:
-    return policy_keys(**{"workspace": os.getcwd(), **options})
+    words: Dict[str, Any] = {"workspace": os.getcwd(), **options}
+    return policy_keys(**words)
 
 
 def check(access: str, path: Any, *, abatis: Optional[Any] = None, **options: Unpack[PolicyOptions]) -> Check:

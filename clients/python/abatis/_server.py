@@ -71,7 +71,7 @@ class Server:
         ours, its = socket.socketpair()
         try:
             # In a session of its own: Ctrl-C is for this program, which cancels what it wants to.
-            self.process = subprocess.Popen([program, "serve"], stdin=its, stdout=subprocess.PIPE, stderr=self.complaints, cwd="/",
+            self.process = subprocess.Popen([program, "serve"], stdin=its.fileno(), stdout=subprocess.PIPE, stderr=self.complaints, cwd="/",
                                             bufsize=0, start_new_session=True)
         except OSError as problem:
             ours.close()

@@ -122,7 +122,7 @@ class Probe:
 
 def bytes_of(message: Dict[str, Any], key: str) -> bytes:
     """Text, or what is none as base64."""
-    text = message.get(key)
+    text: Optional[str] = message.get(key)
     return text.encode() if text is not None else b64decode(message.get(key + "_base64", ""))
 
 
