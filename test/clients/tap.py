@@ -7,6 +7,7 @@ planned, left_out = None, 0
 for line in sys.stdin:
     if plan := re.match(r"1\.\.(\d+)", line):
         planned = int(plan[1])
+        continue
     if not (found := re.match(r"(ok|not ok) \d+ - (.*?)( # SKIP ?(.*))?$", line)):
         if not re.match(r" *(---|\.\.\.|duration_ms:|type:|# )|TAP version|#", line) and line.strip():
             print("#", line, end="")

@@ -27,8 +27,8 @@ async def arun(command: Sequence[Any], *, check: bool = False, abatis: Optional[
         except RuntimeError:
             pass  # the loop has been closed, and nobody waits
 
-    server, call = _pool.ask(run_request(command, **options), abatis, tell)
-    server.listen()
+    server, call = _pool.ask(run_request(command, **options), abatis)
+    server.listen(call, tell)
     try:
         await done.wait()
     except asyncio.CancelledError:

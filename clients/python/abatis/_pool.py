@@ -7,10 +7,10 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _find
-from ._server import Call, NotSent, Server
+from ._server import Call, NotSent, Server, environment
 
 MOST_IDLE = 4
 
@@ -58,14 +58,13 @@ class Pool:
 pool = Pool()
 
 
-def ask(request: Mapping[str, Any], program: Optional[Any] = None, on_done: Optional[Callable[[], None]] = None,
-        alone: bool = False) -> Tuple[Server, Call]:
+def ask(request: Mapping[str, Any], program: Optional[Any] = None, alone: bool = False) -> Tuple[Server, Call]:
     """Sends a request to a server, a new one if there is none, or none that lives."""
     path = _find.program(program)
     attempts = 3
     while True:
         server = pool.lend(path) if alone else pool.share(path)
-        call = Call(on_done)
+        call = Call()
         try:
             server.send(call, _with_environment(server, request))
             return server, call
@@ -82,8 +81,7 @@ def _with_environment(server: Server, request: Mapping[str, Any]) -> Mapping[str
     """A command has this process's environment as it is now, and the server has it as it was."""
     if request["method"] != "run" or "env" in request:
         return request
-    now = dict(os.environ)
-    return request if now == server.environment else {**request, "env": now}
+    return request if environment() == server.environment else {**request, "env": dict(os.environ)}
 
 
 def close() -> None:

@@ -6,11 +6,11 @@ cannot read, in an event loop, a thread does.
 from __future__ import annotations
 
 import collections
+import contextlib
 import itertools
 import json
 import os
 import select
-import signal
 import socket
 import subprocess
 import tempfile
@@ -23,7 +23,24 @@ from ._types import Error, Output, ServerError, bytes_of, error_of
 MOST_AT_ONCE = 512  # requests that the server knows of; it refuses the 1025th
 MOST_BYTES = 32 << 20  # of their text; it refuses more than 64 MiB
 PIECE = 1 << 18
+LAST_WORDS = 4096
+PATIENCE = 2.0  # seconds that it has to end by itself
 DEAF = getattr(socket, "MSG_NOSIGNAL", 0) | socket.MSG_DONTWAIT  # a server that has died is no SIGPIPE
+
+
+def environment() -> Dict[Any, Any]:
+    """This process's, to be compared: decoding each variable for that would be a good part of what a call costs."""
+    return dict(getattr(os.environ, "_data", os.environ))
+
+
+def parse(line: bytes) -> Optional[Dict[str, Any]]:
+    """What the server says, if it is abatis."""
+    try:
+        message = json.loads(line)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return None
+    is_one = isinstance(message, dict) and isinstance(message.get("id", ""), (int, type(None))) and message.keys() & {"event", "error", "result"}
+    return message if is_one else None
 
 
 class NotSent(ServerError):
@@ -33,14 +50,14 @@ class NotSent(ServerError):
 class Call:
     """A request, and what has come to it so far. All of it is changed with the server's lock held."""
 
-    def __init__(self, on_done: Optional[Callable[[], None]] = None):
+    def __init__(self) -> None:
         self.number = 0
         self.line = b""
         self.outputs: Deque[Output] = collections.deque()
         self.answer: Optional[Dict[str, Any]] = None
         self.problem: Optional[Error] = None
         self.done = False
-        self.on_done = on_done
+        self.on_done: Optional[Callable[[], None]] = None
         self.parked: Optional[threading.Lock] = None  # where its thread waits, unreleased
 
     def wake(self) -> None:
@@ -49,7 +66,9 @@ class Call:
             self.parked = None
 
     def finish(self, answer: Optional[Dict[str, Any]], problem: Optional[Error]) -> None:
-        self.answer, self.problem, self.done = answer, problem, True
+        """The first answer counts; who was interrupted in here comes again."""
+        if not self.done:
+            self.answer, self.problem, self.done = answer, problem, True
         self.wake()
         if self.on_done:
             self.on_done()
@@ -66,7 +85,7 @@ class Server:
 
     def __init__(self, program: str):
         self.program = program
-        self.environment = dict(os.environ)
+        self.environment = environment()
         self.complaints = tempfile.TemporaryFile()
         ours, its = socket.socketpair()
         try:
@@ -115,34 +134,33 @@ class Server:
             if call in self.waiting:
                 self.waiting.remove(call)
                 call.finish(None, error_of({"code": "PROTOCOL_CANCELLED", "message": "cancelled before it was sent"}))
-            elif call.number in self.pending and not self.dead:
-                self._write(line_of(next(self.numbers), {"method": "cancel", "target": call.number}))
+            elif call.number in self.pending:
+                with contextlib.suppress(NotSent):  # then it has ended, and the call with it
+                    self._write(line_of(next(self.numbers), {"method": "cancel", "target": call.number}))
 
     def _is_full(self, call: Call) -> bool:
         return bool(self.pending) and (len(self.pending) >= MOST_AT_ONCE or self.pending_bytes + len(call.line) > MOST_BYTES)
 
     def _submit(self, call: Call) -> None:
-        self._write(call.line)
         self.pending[call.number] = call
         self.pending_bytes += len(call.line)
+        self._write(call.line)
 
     def _write(self, line: bytes) -> None:
         if self.outgoing:
             self.outgoing += line
             return
-        sent: Optional[int] = None
         try:
             sent = self.socket.send(line, DEAF)
         except BlockingIOError:
             sent = 0
-        except OSError:
-            sent = -1
-        finally:
-            if sent is None:  # a signal's handler has raised, and who knows how much has gone
-                self._break("was interrupted")
-        if sent < 0:
-            self._break("has ended")
-            raise NotSent(self.epitaph)
+        except (BrokenPipeError, ConnectionResetError):
+            self._break("has ended", PATIENCE)
+            raise NotSent(self.epitaph) from None
+        except BaseException:
+            # A signal's handler has raised, and who knows how much has gone.
+            self._break("was interrupted")
+            raise
         self.outgoing += line[sent:]
         if self.outgoing:
             self.is_written = True
@@ -204,9 +222,12 @@ class Server:
                 if not reads_next and not self.is_read:
                     self._wake_one()
 
-    def listen(self) -> None:
-        """From now on a thread reads, if nobody else does."""
+    def listen(self, call: Call, on_done: Callable[[], None]) -> None:
+        """For who cannot wait: from now on a thread reads, if nobody else does."""
         with self.lock:
+            call.on_done = on_done
+            if call.done:
+                on_done()
             if self.listens:
                 return
             self.listens = True
@@ -217,9 +238,11 @@ class Server:
             while self.is_read:
                 self.free.wait()
             self.is_read = True
-        while not self.dead:
-            self.read()
-        self._hand_over()
+        try:
+            while not self.dead:
+                self.read()
+        finally:
+            self._hand_over()
 
     def _hand_over(self) -> None:
         """Somebody else reads now."""
@@ -237,32 +260,30 @@ class Server:
         """Takes what is there, and hands it out. Only who has is_read may call it."""
         if patient:
             self.poll.poll()
-        whole = False
         try:
-            # Nothing can be interrupted here without being noticed: what has been taken would be lost.
             piece = os.read(self.stdout.fileno(), PIECE)
             with self.lock:
                 self._take(piece)
-            whole = True
-        except Exception as problem:
+        except BaseException:
+            # A signal's handler has raised, and what had been taken may be lost.
             with self.lock:
-                self._break(f"says what makes no sense, {problem!r}")
-            whole = True
-        finally:
-            if not whole:
-                with self.lock:
-                    self._break("was interrupted")
+                self._break("was interrupted")
+            raise
 
     def _take(self, piece: bytes) -> None:
         if self.dead:
             return
         if not piece:
-            self._break("has ended")
+            self._break("has ended", PATIENCE)
             return
         *lines, rest = piece.split(b"\n")
         for line in lines:
             self.pieces.append(line)
-            self._hear(json.loads(b"".join(self.pieces)))
+            message = parse(b"".join(self.pieces))
+            if message is None or message["id"] is None:
+                self._break(f"says what makes no sense: {b''.join(self.pieces)[:200]!r}")
+                return
+            self._hear(message)
             self.pieces.clear()
         if rest:
             self.pieces.append(rest)
@@ -270,17 +291,15 @@ class Server:
     def _hear(self, message: Dict[str, Any]) -> None:
         call = self.pending.get(message["id"])
         if call is None:
-            if message["id"] is None:
-                raise error_of(message["error"])
             return  # the answer to a cancel
         if "event" in message:
             call.outputs.append(Output(message["event"], bytes_of(message, "data")))
             call.wake()
             return
         answer, problem = (None, error_of(message["error"])) if "error" in message else (message["result"], None)
+        call.finish(answer, problem)
         del self.pending[call.number]
         self.pending_bytes -= len(call.line)
-        call.finish(answer, problem)
         while self.waiting and not self._is_full(self.waiting[0]):
             following = self.waiting.popleft()
             try:
@@ -290,20 +309,29 @@ class Server:
 
     # ---- the end ----
 
-    def _break(self, what: str) -> None:
+    def _break(self, what: str, patience: float = 0) -> None:
         """It is of no use any more: whoever waits is told so."""
         if self.dead:
             return
         self.dead = True
-        self._signal(signal.SIGKILL)
-        code = self.process.wait()
-        self.complaints.seek(0)
-        said = self.complaints.read(4096).decode("utf-8", "replace").strip()
-        self.complaints.close()
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        self.epitaph = f"'{self.program} serve' {what} ({how}){': ' + said if said else ''}"
-        self._give_up()
-        self._tidy()
+        self.epitaph = f"'{self.program} serve' {what}"
+        try:
+            self.epitaph += self._bury(patience)
+        finally:
+            self._give_up()
+            self._tidy()
+
+    def _bury(self, patience: float) -> str:
+        """How it ended, and what it said of that."""
+        try:
+            code = self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        with self.complaints:
+            self.complaints.seek(0)
+            said = self.complaints.read(LAST_WORDS).decode("utf-8", "replace").strip()
+        return (f" (signal {-code})" if code < 0 else f" (exit code {code})") + (f": {said}" if said else "")
 
     def _give_up(self) -> None:
         calls = [*self.pending.values(), *self.waiting]
@@ -319,10 +347,6 @@ class Server:
         if self.dead and not self.is_written:
             self.socket.close()
 
-    def _signal(self, number: int) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-
     def close(self) -> None:
         """Ends it, and what it runs."""
         with self.lock:
@@ -334,12 +358,8 @@ class Server:
             except OSError:
                 pass
             if busy:
-                self._signal(signal.SIGTERM)
-            try:
-                self.process.wait(2)
-            except subprocess.TimeoutExpired:
-                pass
-            self._break("was closed")
+                self.process.terminate()
+            self._break("was closed", PATIENCE)
 
     def forget(self) -> None:
         """In a child of a fork: it is the parent's."""
