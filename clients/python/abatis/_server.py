@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional
+from typing import IO, Any, Callable, Deque, Dict, List, Mapping, Optional
 
 from ._request import line_of
 from ._types import Error, Output, ServerError, bytes_of, error_of
@@ -31,6 +31,14 @@ DEAF = getattr(socket, "MSG_NOSIGNAL", 0) | socket.MSG_DONTWAIT  # a server that
 def environment() -> Dict[Any, Any]:
     """This process's, to be compared: decoding each variable for that would be a good part of what a call costs."""
     return dict(getattr(os.environ, "_data", os.environ))
+
+
+def scratch_file() -> IO[bytes]:
+    """For what the server complains of; where nothing can be written, that is not known."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError:
+        return open(os.devnull, "w+b")
 
 
 def parse(line: bytes) -> Optional[Dict[str, Any]]:
@@ -86,7 +94,7 @@ class Server:
     def __init__(self, program: str):
         self.program = program
         self.environment = environment()
-        self.complaints = tempfile.TemporaryFile()
+        self.complaints = scratch_file()
         ours, its = socket.socketpair()
         try:
             # In a session of its own: Ctrl-C is for this program, which cancels what it wants to.
@@ -364,6 +372,7 @@ class Server:
     def forget(self) -> None:
         """In a child of a fork: it is the parent's."""
         self.lock = threading.Lock()
+        self.free = threading.Condition(self.lock)
         self.dead = True
         self.epitaph = f"'{self.program} serve' is of the process that has forked"
         self.process.returncode = 0  # nobody to wait for

@@ -111,6 +111,10 @@ class Death(Scratch):
             self.eventually(lambda: not is_alive(pid))
         self.assertEqual(descriptors(), before)
 
+    def test_a_place_for_temporary_files_is_not_needed(self):
+        script = "import os, tempfile, abatis; tempfile.tempdir = '/nonesuch'; print(abatis.run(['echo', 'runs']).stdout)"
+        self.assertEqual(python(script).communicate(timeout=PATIENCE)[0], "runs\n\n")
+
     def test_a_dead_server_is_no_sigpipe(self):
         script = """
 import os, signal, abatis
