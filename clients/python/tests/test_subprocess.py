@@ -38,7 +38,7 @@ class Same(Scratch):
             (["cat"], {"input": b"\xff\0", "stdout": PIPE}), (["cat"], {"input": "ä", "stdout": PIPE, "text": True}),
             (["cat"], {"input": "ä", "stdout": PIPE, "encoding": "latin-1"}), (["cat"], {"stdin": DEVNULL, "stdout": PIPE}),
             (["false"], {"check": True}), (["sh", "-c", BOTH + "; exit 4"], {"check": True, "capture_output": True, "text": True}),
-            (["sh", "-c", "kill -15 $$"], {"check": True}), (["sh", "-c", "echo some; sleep 600"], {"timeout": 0.5, "capture_output": True, "text": True}),
+            (["sh", "-c", "kill -15 $$"], {"check": True}), (["sh", "-c", "echo some; exec sleep 600"], {"timeout": 0.5, "capture_output": True, "text": True}),
             (["nonesuch"], {}), (["/nonesuch/program"], {}), (["/etc/passwd"], {}), ("nonesuch with words", {}), (["true"], {"cwd": "/nonesuch"}),
             (["pwd"], {"cwd": "/usr", "stdout": PIPE}), (["sh", "-c", "echo $A"], {"env": {"A": "b", "PATH": os.environ["PATH"]}, "stdout": PIPE}),
             (["true"], {"capture_output": True, "stdout": PIPE}), (["true"], {"input": b"", "stdin": DEVNULL}), (["true"], {"nonesuch": 1}),
