@@ -50,6 +50,8 @@ libcmocka-dev    module     cmocka,cmocka.h
 python3          file       /usr/bin/python3
 patchelf         command    patchelf
 python3-jsonschema python   jsonschema
+python3-setuptools python   setuptools
+python3-wheel    python     wheel
 nodejs           command    node
 strace           command    strace
 gdb              command    gdb

@@ -16,3 +16,20 @@ wants() { # NAME
         # shellcheck disable=SC2053 # a pattern on purpose
         [[ $1 == $PATTERN ]]
 }
+take() { # PART COMMAND...: prints what it says, and sums it
+        local part=$1 line summed=
+        shift
+        while IFS= read -r line; do
+                if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+                        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+                        skipped=$((skipped + BASH_REMATCH[3]))
+                        summed=1
+                else
+                        printf '%s\n' "$line"
+                fi
+        done < <("$@" 2>&1)
+        if [ -z "$summed" ]; then
+                echo "not ok ${part}_runs_to_its_end - it stopped early"
+                failed=$((failed + 1))
+        fi
+}

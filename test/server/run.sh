@@ -12,6 +12,8 @@ repo=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$repo/build}
 ABATIS=${ABATIS:-$BUILD/abatis}
 readonly ORDINARY_UID=4343
+# shellcheck source-path=SCRIPTDIR source=../sums.sh
+. "$here/../sums.sh"
 
 T=$(mktemp -d /var/tmp/abatis-server.XXXXXX) || exit 1
 trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
@@ -24,25 +26,6 @@ if ((EUID == 0)); then
         chown "$ORDINARY_UID:$ORDINARY_UID" "$T/scratch" "$T/home"
         as_user=(setpriv --reuid="$ORDINARY_UID" --regid="$ORDINARY_UID" --clear-groups)
 fi
-
-passed=0 failed=0 skipped=0
-take() { # PART COMMAND...: prints what it says, and sums it
-        local part=$1 line summed=
-        shift
-        while IFS= read -r line; do
-                if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-                        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
-                        skipped=$((skipped + BASH_REMATCH[3]))
-                        summed=1
-                else
-                        printf '%s\n' "$line"
-                fi
-        done < <("$@" 2>&1)
-        if [ -z "$summed" ]; then
-                echo "not ok ${part}_runs_to_its_end - it stopped early"
-                failed=$((failed + 1))
-        fi
-}
 
 cd "$T/scratch" || exit 1
 clean=(env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$T/home" LANG=C.UTF-8 SERVER_TOP="$T" ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"})
