@@ -1,6 +1,6 @@
 /* fuzz_request.c: whatever a client sends is taken as a request with all that its method needs, or refused with an id that is its own.
  *
- * links: src/server/request.c src/server/scan.c src/server/intake.c src/server/reply.c src/base/json_text.c
+ * links: src/server/request.c src/server/object.c src/server/value.c src/server/scan.c src/server/intake.c src/server/reply.c src/base/json_text.c
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/intake.h"
+#include "server/object.h"
 #include "server/reply.h"
 #include "server/request.h"
 #include "server/scan.h"
@@ -63,7 +64,7 @@ static void check_taken(struct request *request)
 static void parse(const char *line, size_t length)
 {
         struct request request;
-        json_t *id = NULL, *found = request_find_id(line, length);
+        json_t *id = NULL, *found = object_find_id(line, length);
         abatis_error err = { 0 };
 
         if (request_parse(line, length, &request, &id, &err) < 0) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "server/answer.h"
 #include "server/clock.h"
 #include "server/reply.h"
 
@@ -25,12 +24,13 @@ enum { WAITING_MAX = 1024, WAITING_BYTES_MAX = 64 * 1024 * 1024 };
 /* How long one client's requests are answered before it is another's turn. */
 enum { TURN_MS = 10 };
 
-struct client *client_new(int in, int out, bool owns_descriptors)
+struct client *client_new(const struct dialect *dialect, int in, int out, bool owns_descriptors)
 {
         struct client *client = calloc(1, sizeof(*client));
 
         if (!client)
                 return NULL;
+        client->dialect = dialect;
         client->in = in;
         client->out = out;
         client->owns_descriptors = owns_descriptors;
@@ -88,7 +88,7 @@ bool client_is_finished(const struct client *client)
 
 /* ---- requests ------------------------------------------------------------------------------------------- */
 
-static struct task *find_task(const struct client *client, const json_t *id)
+struct task *client_find_task(const struct client *client, const json_t *id)
 {
         for (struct task *task = client->tasks; task; task = task->next)
                 if (json_equal(task->id, id))
@@ -112,8 +112,8 @@ static int check_room(const struct client *client, size_t length, abatis_error *
                          bytes - length);
 }
 
-static int add_task(struct client *client, const struct request *request, const char *line, size_t length,
-                    abatis_error *err)
+int client_add_task(struct client *client, json_t *id, const char *session, const char *line, size_t length,
+                    struct task **out, abatis_error *err)
 {
         struct task **end = &client->tasks;
         int r = check_room(client, length, err);
@@ -122,77 +122,14 @@ static int add_task(struct client *client, const struct request *request, const 
                 return r;
         while (*end)
                 end = &(*end)->next;
-        *end = task_new(request, line, length);
-        return *end ? 0 : error_memory(err);
+        *end = task_new(id, session, line, length);
+        if (!*end)
+                return error_memory(err);
+        *out = *end;
+        return 0;
 }
 
-/* True if there was something of it, be it that it had not started. */
-static bool cancel_session(struct client *client, const char *name, struct cache *cache)
-{
-        const struct session_key session = { client, name };
-        bool is_there = cache_end_session(cache, &session);
-
-        for (struct task *task = client->tasks; task; task = task->next) {
-                if (!task->session || strcmp(task->session, name) != 0)
-                        continue;
-                is_there |= task->state <= TASK_RUNS;
-                task_cancel(task);
-        }
-        return is_there;
-}
-
-/* A command that has just ended cannot be cancelled, and that is no mistake. */
-static void cancel(struct client *client, const struct request *request, struct cache *cache)
-{
-        const char *session = request_string(request, "session");
-        struct task *task = session ? NULL : find_task(client, json_object_get(request->root, "target"));
-        bool is_there = session ? cancel_session(client, session, cache) : task && task->state <= TASK_RUNS;
-
-        if (task)
-                task_cancel(task);
-        reply_open(&client->outlet.text, request->id);
-        reply_add_json(&client->outlet.text, "result",
-                       is_there ? "{\"cancelled\":true}" : "{\"cancelled\":false}");
-        reply_close(&client->outlet.text);
-}
-
-static void handle_line(struct client *client, const char *line, size_t length, const char *program,
-                        struct cache *cache)
-{
-        struct request request;
-        json_t *id = NULL;
-        abatis_error err;
-        int r = request_parse(line, length, &request, &id, &err);
-
-        if (r < 0) {
-                reply_error(&client->outlet.text, id, &err);
-                json_decref(id);
-                return;
-        }
-        if (find_task(client, request.id))
-                r = error_set(&err, PROTOCOL_ID, "a request with this id is not answered yet");
-        else if (request.method == METHOD_RUN)
-                r = add_task(client, &request, line, length, &err);
-        else if (request.method == METHOD_CANCEL)
-                cancel(client, &request, cache);
-        else
-                answer_request(&request, program, cache, &client->outlet.text);
-        if (r < 0)
-                reply_error(&client->outlet.text, request.id, &err);
-        request_done(&request);
-}
-
-static void refuse_long_line(struct client *client, const char *line, size_t length)
-{
-        json_t *id = request_find_id(line, length);
-        abatis_error err;
-
-        error_set(&err, PROTOCOL_LENGTH, "a line has at most %d bytes", INTAKE_LINE_MAX);
-        reply_error(&client->outlet.text, id, &err);
-        json_decref(id);
-}
-
-void client_hear(struct client *client, const char *program, struct cache *cache)
+void client_hear(struct client *client, const struct server_options *options, struct cache *cache)
 {
         const int64_t end = clock_ms() + TURN_MS;
         enum intake_kind kind = INTAKE_LINE;
@@ -209,9 +146,9 @@ void client_hear(struct client *client, const char *program, struct cache *cache
         while (kind != INTAKE_NONE && client_wants_input(client) && clock_ms() < end) {
                 kind = intake_take(&client->intake, &line, &length);
                 if (kind == INTAKE_LINE)
-                        handle_line(client, line, length, program, cache);
+                        client->dialect->hear(client, line, length, options, cache);
                 else if (kind == INTAKE_TOO_LONG)
-                        refuse_long_line(client, line, length);
+                        client->dialect->refuse_long(client, line, length);
         }
         client->is_behind = kind != INTAKE_NONE;
         client->is_deaf |= kind == INTAKE_NONE && client->intake.has_ended;
@@ -249,7 +186,7 @@ void client_advance(struct client *client, struct cache *cache)
                         continue;
                 }
                 if (!client->is_gone)
-                        task_reply(task, out);
+                        client->dialect->reply(task, out);
                 *at = task->next;
                 task_free(task);
         }

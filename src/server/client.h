@@ -3,11 +3,13 @@
 #define SERVER_CLIENT_H
 
 #include "server/cache.h"
+#include "server/dialect.h"
 #include "server/intake.h"
 #include "server/outlet.h"
 #include "server/task.h"
 
 struct client {
+        const struct dialect *dialect; /* borrowed */
         int in, out;
         bool owns_descriptors;   /* a socket, which is both */
         short in_said, out_said; /* poll(); of a socket, out_said is both */
@@ -20,7 +22,7 @@ struct client {
         struct client *next;
 };
 
-struct client *client_new(int in, int out, bool owns_descriptors);
+struct client *client_new(const struct dialect *dialect, int in, int out, bool owns_descriptors);
 /* Kills what still runs. */
 void client_free(struct client *client, struct cache *cache);
 
@@ -34,7 +36,12 @@ bool client_has_more(const struct client *client);
 bool client_is_finished(const struct client *client);
 
 /* Reads, and answers what can be answered at once; the rest becomes tasks that wait. Does not take long: others wait. */
-void client_hear(struct client *client, const char *program, struct cache *cache);
+void client_hear(struct client *client, const struct server_options *options, struct cache *cache);
+/* One that is not answered yet, or NULL. */
+struct task *client_find_task(const struct client *client, const json_t *id);
+/* A task for this line, which is a request with this id. Refused when too much waits already. */
+int client_add_task(struct client *client, json_t *id, const char *session, const char *line, size_t length,
+                    struct task **out, abatis_error *err);
 /* Goes on with what runs, and tells what has ended, as far as there is room. */
 void client_advance(struct client *client, struct cache *cache);
 /* The first that waits to be started, or NULL, also when the client should read what it has first. */

@@ -28,8 +28,6 @@ struct request {
 int request_parse(const char *line, size_t length, struct request *out, json_t **id, abatis_error *err);
 /* The same for a file with one request. */
 int request_parse_exec(const char *text, size_t length, struct request *out, abatis_error *err);
-/* The id in a line of which only the beginning is there. */
-json_t *request_find_id(const char *line, size_t length);
 void request_done(struct request *request);
 
 /* NULL where there is no such key. */

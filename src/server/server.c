@@ -22,6 +22,7 @@ enum {
 
 struct server {
         const struct server_options *options; /* borrowed */
+        const struct dialect *dialect;        /* borrowed */
         struct cache cache;
         struct client *clients; /* owned */
         struct door door;
@@ -215,7 +216,7 @@ static void let_in(struct server *server)
                 refuse_client(fd);
                 return;
         }
-        *end = client_new(fd, fd, true);
+        *end = client_new(server->dialect, fd, fd, true);
         if (!*end)
                 close(fd);
 }
@@ -238,7 +239,7 @@ static void start_tasks(struct server *server)
                 struct task *task = has_place(server) ? client_next(client) : NULL;
 
                 if (task)
-                        task_start(task, server->options->program, client, &server->cache);
+                        task_start(task, server->dialect, server->options, client, &server->cache);
         }
         if (!first || !first->next)
                 return;
@@ -271,7 +272,7 @@ static void serve_clients(struct server *server)
                 if (client->outlet.is_broken && !client->is_gone)
                         client_leave(client, &server->cache);
                 if (!client->is_gone && !client->is_deaf)
-                        client_hear(client, server->options->program, &server->cache);
+                        client_hear(client, server->options, &server->cache);
                 client_advance(client, &server->cache);
         }
         start_tasks(server);
@@ -311,12 +312,12 @@ static void end(struct server *server)
 
 int server_run(const struct server_options *options, abatis_error *err)
 {
-        struct server server = { .options = options, .door.fd = -1 };
+        struct server server = { .options = options, .dialect = &lines_dialect, .door.fd = -1 };
         int r = 0;
 
         if (options->socket)
                 r = door_open(&server.door, options->socket, err);
-        else if (!(server.clients = client_new(0, 1, false)))
+        else if (!(server.clients = client_new(server.dialect, 0, 1, false)))
                 r = error_memory(err);
         while (!r && (server.clients || server.door.fd >= 0)) {
                 r = wait_for_something(&server, has_more(&server), err);

@@ -7,22 +7,19 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/own.h"
 #include "server/reply.h"
-#include "server/setting.h"
 
 static const char *const flow_names[] = { "stdout", "stderr" };
 
-struct task *task_new(const struct request *request, const char *line, size_t length)
+struct task *task_new(json_t *id, const char *session, const char *line, size_t length)
 {
-        const char *session = request_string(request, "session");
         struct task *task = calloc(1, sizeof(*task));
 
         if (!task)
                 return NULL;
         for (int i = 0; i < 2; i++)
                 task->flows[i] = (struct flow)FLOW_NONE;
-        task->id = json_incref(request->id);
+        task->id = json_incref(id);
         task->session = session ? strdup(session) : NULL;
         task->line = malloc(length);
         task->length = length;
@@ -54,62 +51,33 @@ void task_free(struct task *task)
 
 /* ---- the beginning -------------------------------------------------------------------------------------- */
 
-/* "NAME=VALUE", owned one by one; *out is NULL where the request says nothing, which is our own. */
-static int make_environment(const struct request *request, char ***out, abatis_error *err)
-{
-        json_t *variables = json_object_get(request->root, "env"), *value;
-        char **list = variables ? calloc(json_object_size(variables) + 1, sizeof(*list)) : NULL;
-        const char *name;
-        size_t count = 0;
-
-        *out = list;
-        if (variables && !list)
-                return error_memory(err);
-        json_object_foreach(variables, name, value)
-        {
-                list[count] = text_join(name, "=", json_string_value(value));
-                if (!list[count++])
-                        return error_memory(err);
-        }
-        return 0;
-}
-
-static void free_list(char ***list)
-{
-        for (char **item = *list; item && *item; item++)
-                free(*item);
-        free(*list);
-}
-
 /* Where the output goes: it is kept for the result, or passed on to pipes of ours. */
-static int choose_output(struct task *task, const struct request *request, abatis_job_options *options,
+static int choose_output(struct task *task, const struct order *order, abatis_job_options *options,
                          abatis_error *err)
 {
-        bool is_merged = request_flag(request, "merge");
         int r = 0;
 
-        options->capture = is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
+        options->capture = order->is_merged ? ABATIS_CAPTURE_MERGED : ABATIS_CAPTURE;
         options->stdout_fd = options->stderr_fd = -1;
-        if (!request_flag(request, "stream"))
+        if (!order->is_streamed)
                 return 0;
         r = flow_open(&task->flows[0], err);
-        if (!r && !is_merged)
+        if (!r && !order->is_merged)
                 r = flow_open(&task->flows[1], err);
         options->stdout_fd = task->flows[0].writes;
         options->stderr_fd = task->flows[1].writes;
         return r;
 }
 
-static int start_in(struct task *task, const struct request *request, const abatis_job_options *options,
-                    abatis_policy *policy, const void *client, struct cache *cache, abatis_error *err)
+static int start_in(struct task *task, const struct order *order, const abatis_job_options *options,
+                    const void *client, struct cache *cache, abatis_error *err)
 {
         const struct session_key session = { client, task->session };
-        int r = cache_acquire(cache, policy, request_flag(request, "best_effort"), &session, &task->warm,
-                              err);
+        int r = cache_acquire(cache, order->policy, order->is_best_effort, &session, &task->warm, err);
 
         if (r < 0) {
                 /* If that cannot be written down either, it is still refused. */
-                abatis_audit_refused(policy, options, err, NULL);
+                abatis_audit_refused(order->policy, options, err, NULL);
                 return r;
         }
         r = abatis_job_start(task->warm->sandbox, options, &task->job, err);
@@ -120,51 +88,33 @@ static int start_in(struct task *task, const struct request *request, const abat
         return r;
 }
 
-static int start(struct task *task, const struct request *request, const char *program, const void *client,
-                 struct cache *cache, abatis_error *err)
+static int start(struct task *task, const struct order *order, const void *client, struct cache *cache,
+                 abatis_error *err)
 {
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        __attribute__((cleanup(free_list))) char **environment = NULL;
-        OWN_FREE const char **argv = NULL;
-        OWN_FREE char *decoded = NULL;
-        const char *input = NULL;
-        abatis_policy *policy = NULL;
-        int r = request_list(request, "command", &argv, err);
+        int r = choose_output(task, order, &options, err);
 
-        if (!r)
-                r = make_environment(request, &environment, err);
-        if (!r)
-                r = request_input(request, "stdin", &decoded, &input, &options.stdin_length, err);
-        if (!r)
-                r = choose_output(task, request, &options, err);
-        if (!r)
-                r = setting_make_policy(request, program, &policy, err);
         if (r < 0)
                 return r;
-        options.argv = argv;
-        options.envp = (const char *const *)environment;
-        options.cwd = request_string(request, "cwd");
-        if (!options.cwd)
-                options.cwd = request_string(request, "workspace");
+        options.argv = order->argv;
+        options.envp = (const char *const *)order->environment;
+        options.cwd = order->cwd;
         options.stdin_fd = -1;
-        options.stdin_data = input;
-        options.context = request_string(request, "context");
-        r = start_in(task, request, &options, policy, client, cache, err);
-        abatis_policy_free(policy);
-        return r;
+        options.stdin_data = order->input;
+        options.stdin_length = order->input_length;
+        options.context = order->context;
+        return start_in(task, order, &options, client, cache, err);
 }
 
-void task_start(struct task *task, const char *program, const void *client, struct cache *cache)
+void task_start(struct task *task, const struct dialect *dialect, const struct server_options *options,
+                const void *client, struct cache *cache)
 {
-        struct request request;
-        json_t *id = NULL;
-        int r = request_parse(task->line, task->length, &request, &id, &task->err);
+        struct order order = { .root = NULL };
+        int r = dialect->read_order(task->line, task->length, options, &order, &task->err);
 
-        json_decref(id);
-        if (!r) {
-                r = start(task, &request, program, client, cache, &task->err);
-                request_done(&request);
-        }
+        if (!r)
+                r = start(task, &order, client, cache, &task->err);
+        order_done(&order);
         drop_line(task);
         task->state = r < 0 ? TASK_DONE : TASK_RUNS;
         if (r < 0)
@@ -254,14 +204,7 @@ static int add_piece(void *user, const char *bytes, size_t length)
         return text->has_failed;
 }
 
-void task_reply(const struct task *task, struct text *out)
+void task_add_result(const struct task *task, struct text *out)
 {
-        if (!task->result) {
-                reply_error(out, task->id, &task->err);
-                return;
-        }
-        reply_open(out, task->id);
-        text_add(out, ",\"result\":");
         abatis_result_write(task->result, add_piece, out, NULL);
-        reply_close(out);
 }

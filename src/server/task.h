@@ -3,8 +3,8 @@
 #define SERVER_TASK_H
 
 #include "server/cache.h"
+#include "server/dialect.h"
 #include "server/flow.h"
-#include "server/request.h"
 
 enum task_state {
         TASK_WAITS,  /* to be started */
@@ -29,10 +29,11 @@ struct task {
         struct task *next;
 };
 
-/* Of a line that is this request; NULL without memory. */
-struct task *task_new(const struct request *request, const char *line, size_t length);
+/* Of a line that is a request with this id, in a session, if one is named; NULL without memory. */
+struct task *task_new(json_t *id, const char *session, const char *line, size_t length);
 /* A job of a warm sandbox, or one that is done with an error. */
-void task_start(struct task *task, const char *program, const void *client, struct cache *cache);
+void task_start(struct task *task, const struct dialect *dialect, const struct server_options *options,
+                const void *client, struct cache *cache);
 /* What can be done now without waiting. Events are told only if there is a place for them. */
 void task_advance(struct task *task, struct cache *cache, struct text *events);
 /* One that waits is done, one that runs will be soon. */
@@ -41,8 +42,8 @@ void task_cancel(struct task *task);
 void task_abandon(struct task *task);
 /* Not even asked. */
 void task_kill(struct task *task);
-/* The reply to one that is done. */
-void task_reply(const struct task *task, struct text *out);
+/* The result object of one that has a result. */
+void task_add_result(const struct task *task, struct text *out);
 /* Of one that does not run. */
 void task_free(struct task *task);
 /* Of any: what runs is killed, and waited for. */
