@@ -48,6 +48,8 @@ int flags_parse(char **argv, unsigned takes, struct flags *out);
 void flags_done(struct flags *flags);
 /* The policy that the flags describe. Prints one line and returns an exit code on an error. */
 int flags_make_policy(const struct flags *flags, abatis_policy **out);
+/* The same without a word. */
+int flags_compose(const struct flags *flags, abatis_policy **out, abatis_error *err);
 /* What is said about the network on stderr. For abatis_job_options.on_connection. */
 struct connection_log {
         bool is_watched; /* all of it is wanted */
@@ -86,8 +88,13 @@ int signals_open(const sigset_t *held);
 /* Takes one of them. 0 when there is none. */
 int signals_take(int signals, const sigset_t *held);
 
+/* Blocks what ends a server, each of them that is not ignored, and SIGPIPE, which is never taken. */
+void serve_hold_signals(sigset_t *held);
+
 int cmd_run(char **argv);
 int cmd_serve(char **argv);
+int cmd_mcp(char **argv);
+int cmd_file_inside(char **argv);
 int cmd_exec_request(char **argv);
 int cmd_explain(char **argv);
 int cmd_check(char **argv);

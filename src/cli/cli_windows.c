@@ -38,6 +38,18 @@ int cmd_exec_request(char **argv)
         return complain("exec-request is not for Windows yet");
 }
 
+int cmd_mcp(char **argv)
+{
+        (void)argv;
+        return complain("mcp is not for Windows yet");
+}
+
+int cmd_file_inside(char **argv)
+{
+        (void)argv;
+        return complain("mcp is not for Windows yet");
+}
+
 int trials_run(json_t *report)
 {
         (void)report;

@@ -91,7 +91,7 @@ static int parse_serve(char **argv, struct server_options *options)
 
 /* SIGPIPE is blocked and never taken: a reader that is gone is an error of the write. None of this is the commands': they start with no
  * signal blocked. */
-static void hold_signals(sigset_t *held)
+void serve_hold_signals(sigset_t *held)
 {
         static const int endings[] = { SIGTERM, SIGINT, SIGHUP };
         struct sigaction action;
@@ -123,7 +123,7 @@ int cmd_serve(char **argv)
         r = parse_serve(argv, &options);
         if (r)
                 return r;
-        hold_signals(&held);
+        serve_hold_signals(&held);
         options.held = &held;
         options.signals = signals_open(&held);
         if (options.signals < 0)

@@ -316,27 +316,49 @@ static bool sets(const struct flags *flags, const char *key)
         return false;
 }
 
-int flags_make_policy(const struct flags *flags, abatis_policy **out)
+/* A key is what a file calls it: who has given a flag knows it by that. */
+static int blame_flag(const char *flag, abatis_error *err)
+{
+        const size_t size = sizeof(err->message);
+        char line[sizeof(err->message) + 64];
+
+        snprintf(line, sizeof(line), "%s: %s", flag, strstr(err->message, ": ") + 2);
+        if (strlen(line) >= size)
+                memcpy(line + size - 4, "...", 4);
+        memcpy(err->message, line, strlen(line) + 1);
+        err->code = ABATIS_E_INVALID;
+        return ABATIS_E_INVALID;
+}
+
+static int set_all(const struct flags *flags, abatis_policy *policy, abatis_error *err)
+{
+        if ((sets(flags, "network.connect") || sets(flags, "network.bind")) && !sets(flags, "network.mode") &&
+            abatis_policy_set(policy, "network.mode", "list", err) < 0)
+                return blame_flag(sets(flags, "network.connect") ? "--connect" : "--bind", err);
+        for (size_t i = 0; i < flags->setting_count; i++)
+                if (abatis_policy_set(policy, flags->settings[i].key, flags->settings[i].value, err) < 0)
+                        return blame_flag(flags->settings[i].flag, err);
+        return 0;
+}
+
+int flags_compose(const struct flags *flags, abatis_policy **out, abatis_error *err)
 {
         abatis_policy *policy;
+        int r = abatis_policy_new(&flags->policy, &policy, err);
+
+        if (r < 0)
+                return r;
+        r = set_all(flags, policy, err);
+        if (r < 0)
+                abatis_policy_free(policy);
+        else
+                *out = policy;
+        return r;
+}
+
+int flags_make_policy(const struct flags *flags, abatis_policy **out)
+{
         abatis_error err;
 
-        if (abatis_policy_new(&flags->policy, &policy, &err) < 0)
-                return fail(&err);
-        if ((sets(flags, "network.connect") || sets(flags, "network.bind")) && !sets(flags, "network.mode") &&
-            abatis_policy_set(policy, "network.mode", "list", &err) < 0) {
-                abatis_policy_free(policy);
-                return complain("%s: %s", sets(flags, "network.connect") ? "--connect" : "--bind",
-                                strstr(err.message, ": ") + 2);
-        }
-        for (size_t i = 0; i < flags->setting_count; i++) {
-                const struct setting *setting = &flags->settings[i];
-
-                if (abatis_policy_set(policy, setting->key, setting->value, &err) < 0) {
-                        abatis_policy_free(policy);
-                        return complain("%s: %s", setting->flag, strstr(err.message, ": ") + 2);
-                }
-        }
-        *out = policy;
-        return 0;
+        return flags_compose(flags, out, &err) < 0 ? fail(&err) : 0;
 }

@@ -19,12 +19,14 @@ static const struct verb {
         { "serve", cmd_serve, "answer requests of programs, as lines of JSON" },
         { "exec-request", cmd_exec_request,
           "run a program as one JSON object says, and answer with another" },
+        { "mcp", cmd_mcp, "serve an agent with tools that run in a sandbox, over MCP" },
         { "policy", cmd_policy, "show, lint or convert policies, or print their schema" },
         { "profile", cmd_profile, "list, show or lint profiles for agents and languages" },
         { "trust", cmd_trust, "let a project's own policy file allow more" },
         { "audit", cmd_audit, "ask the audit log what was run, and whether it was changed" },
         { "doctor", cmd_doctor, "find out what this machine can enforce" },
         { "doctor-inside", cmd_doctor_inside, NULL }, /* what doctor --test runs */
+        { "file-inside", cmd_file_inside, NULL },     /* what mcp's tools for files run */
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(*verbs))

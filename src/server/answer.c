@@ -11,7 +11,7 @@
 #include "server/server.h"
 #include "server/setting.h"
 
-static abatis_access access_of(const char *word)
+abatis_access answer_access(const char *word)
 {
         if (!strcmp(word, "read"))
                 return ABATIS_READ;
@@ -21,7 +21,7 @@ static abatis_access access_of(const char *word)
 static int check(const struct request *request, abatis_policy *policy, struct text *out, abatis_error *err)
 {
         OWN_FREE char *rule = NULL;
-        int allowed, r = abatis_policy_check(policy, access_of(request_string(request, "access")),
+        int allowed, r = abatis_policy_check(policy, answer_access(request_string(request, "access")),
                                              request_string(request, "path"), &allowed, &rule, err);
 
         if (r < 0)
@@ -32,18 +32,23 @@ static int check(const struct request *request, abatis_policy *policy, struct te
         return 0;
 }
 
-static int explain(const struct request *request, abatis_policy *policy, struct cache *cache,
-                   struct text *out, abatis_error *err)
+int answer_explain(abatis_policy *policy, bool is_best_effort, struct cache *cache, abatis_format format,
+                   char **out, abatis_error *err)
 {
-        const abatis_sandbox_options options = { .size = sizeof(options),
-                                                 .best_effort = request_flag(request, "best_effort") };
-        OWN_FREE char *plan = NULL;
+        const abatis_sandbox_options options = { .size = sizeof(options), .best_effort = is_best_effort };
         const abatis_host *host;
         /* Nothing will be started that would find out: so really try what this machine can do. */
         int r = cache_host(cache, &host, err);
 
-        if (!r)
-                r = abatis_explain(policy, host, &options, ABATIS_JSON, &plan, err);
+        return r ? r : abatis_explain(policy, host, &options, format, out, err);
+}
+
+static int explain(const struct request *request, abatis_policy *policy, struct cache *cache,
+                   struct text *out, abatis_error *err)
+{
+        OWN_FREE char *plan = NULL;
+        int r = answer_explain(policy, request_flag(request, "best_effort"), cache, ABATIS_JSON, &plan, err);
+
         if (r < 0)
                 return r;
         if (request_string(request, "tier")) {

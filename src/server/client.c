@@ -174,6 +174,30 @@ unsigned client_count_running(const struct client *client)
         return count;
 }
 
+static bool wants_progress(const struct client *client, const struct task *task)
+{
+        return task->progress.token && task->state == TASK_RUNS && !task->is_unheard &&
+               client_wants_events(client);
+}
+
+int64_t client_due(const struct client *client)
+{
+        int64_t due = -1;
+
+        for (const struct task *task = client->tasks; task; task = task->next)
+                if (wants_progress(client, task) && (due < 0 || task->progress.due < due))
+                        due = task->progress.due;
+        return due;
+}
+
+static void tell_progress(struct client *client, struct task *task)
+{
+        if (!wants_progress(client, task) || clock_ms() < task->progress.due)
+                return;
+        client->dialect->tell_progress(task, &client->outlet.text);
+        task->progress.due = clock_ms() + PROGRESS_MS;
+}
+
 void client_advance(struct client *client, struct cache *cache)
 {
         for (struct task **at = &client->tasks; *at;) {
@@ -181,11 +205,12 @@ void client_advance(struct client *client, struct cache *cache)
                 struct text *out = &client->outlet.text;
 
                 task_advance(task, cache, client_wants_events(client) ? out : NULL);
+                tell_progress(client, task);
                 if (!can_reply(client, task)) {
                         at = &task->next;
                         continue;
                 }
-                if (!client->is_gone)
+                if (!client->is_gone && !task->is_unheard)
                         client->dialect->reply(task, out);
                 *at = task->next;
                 task_free(task);

@@ -48,6 +48,8 @@ void client_advance(struct client *client, struct cache *cache);
 struct task *client_next(const struct client *client);
 /* How many of its commands run. */
 unsigned client_count_running(const struct client *client);
+/* When it is to be told how far something is, in milliseconds of the clock; -1: never. */
+int64_t client_due(const struct client *client);
 /* Nobody is there any more. */
 void client_leave(struct client *client, struct cache *cache);
 /* All of its tasks. */

@@ -155,4 +155,4 @@ static void reply(const struct task *task, struct text *out)
         reply_close(out);
 }
 
-const struct dialect lines_dialect = { hear, refuse_long, read_order, reply };
+const struct dialect lines_dialect = { hear, refuse_long, read_order, reply, NULL };

@@ -132,6 +132,12 @@ static int find_patience(const struct server *server)
                 left = 0;
         if (server->door.fd >= 0 && server->door_rests > now)
                 left = server->door_rests - now;
+        for (const struct client *client = server->clients; client; client = client->next) {
+                int64_t due = client_due(client), wait = due > now ? due - now : 0;
+
+                if (due >= 0 && (left < 0 || wait < left))
+                        left = wait;
+        }
         return (int)left;
 }
 
@@ -312,9 +318,10 @@ static void end(struct server *server)
 
 int server_run(const struct server_options *options, abatis_error *err)
 {
-        struct server server = { .options = options, .dialect = &lines_dialect, .door.fd = -1 };
+        struct server server = { .options = options, .door.fd = -1 };
         int r = 0;
 
+        server.dialect = options->language == SERVER_MCP ? &mcp_dialect : &lines_dialect;
         if (options->socket)
                 r = door_open(&server.door, options->socket, err);
         else if (!(server.clients = client_new(server.dialect, 0, 1, false)))

@@ -41,6 +41,7 @@ static void drop_line(struct task *task)
 void task_free(struct task *task)
 {
         json_decref(task->id);
+        json_decref(task->progress.token);
         free(task->session);
         drop_line(task);
         abatis_result_free(task->result);
@@ -103,7 +104,13 @@ static int start(struct task *task, const struct order *order, const void *clien
         options.stdin_data = order->input;
         options.stdin_length = order->input_length;
         options.context = order->context;
-        return start_in(task, order, &options, client, cache, err);
+        if (task->progress.token) {
+                options.on_output = progress_hear;
+                options.user = &task->progress;
+        }
+        r = start_in(task, order, &options, client, cache, err);
+        progress_begin(&task->progress, abatis_policy_limit(order->policy, "limits.timeout"));
+        return r;
 }
 
 void task_start(struct task *task, const struct dialect *dialect, const struct server_options *options,

@@ -5,6 +5,7 @@
 #include "server/cache.h"
 #include "server/dialect.h"
 #include "server/flow.h"
+#include "server/progress.h"
 
 enum task_state {
         TASK_WAITS,  /* to be started */
@@ -24,6 +25,9 @@ struct task {
         struct warm *warm;     /* held while it runs */
         abatis_result *result; /* owned; NULL of one that is done: `err` says why */
         abatis_error err;
+        unsigned style;  /* the dialect's own: how it is to be answered */
+        bool is_unheard; /* nobody waits for a reply */
+        struct progress progress;
         struct flow flows[2];          /* stdout and stderr, with "stream" */
         short job_said, flows_said[2]; /* poll() */
         struct task *next;

@@ -90,6 +90,8 @@ bool value_is_id(const json_t *value)
 const char *value_judge(enum value_type type, json_t *value)
 {
         static const char *const accesses[] = { "read", "write", "execute", NULL };
+        static const char *const interpreters[] = { "sh", "bash", "python3", "node", "perl", "ruby", NULL };
+        static const char *const ways[] = { "overwrite", "create", "append", NULL };
 
         switch (type) {
         case TYPE_ID:
@@ -128,6 +130,12 @@ const char *value_judge(enum value_type type, json_t *value)
                 return json_is_object(value) ? NULL : "an object";
         case TYPE_ACCESS:
                 return is_in(value, accesses) ? NULL : "read, write or execute";
+        case TYPE_COUNT:
+                return json_is_integer(value) && json_integer_value(value) >= 0 ? NULL : "an integer from 0";
+        case TYPE_INTERPRETER:
+                return is_in(value, interpreters) ? NULL : "sh, bash, python3, node, perl or ruby";
+        case TYPE_WAY:
+                return is_in(value, ways) ? NULL : "overwrite, create or append";
         case TYPE_ANY:
                 break;
         }

@@ -6,22 +6,25 @@
 #include <stdbool.h>
 
 enum value_type {
-        TYPE_ID,        /* an integer or a short string */
-        TYPE_METHOD,    /* a method's name */
-        TYPE_PROTOCOL,  /* SERVER_PROTOCOL */
-        TYPE_NAME,      /* a string that is not empty */
-        TYPE_TEXT,      /* any string */
-        TYPE_BASE64,    /* a string of base64 */
-        TYPE_PATH,      /* an absolute one */
-        TYPE_PATHS,     /* an array of them */
-        TYPE_FLAG,      /* true or false */
-        TYPE_COMMAND,   /* an array of strings, the first of them not empty */
-        TYPE_STRINGS,   /* an array of strings */
-        TYPE_VARIABLES, /* an object of strings */
-        TYPE_LIMITS,    /* an object of strings and numbers */
-        TYPE_SETTINGS,  /* an object of strings, numbers, truth values, and arrays of these */
-        TYPE_POLICY,    /* an object; the library knows the rest */
-        TYPE_ACCESS,    /* read, write or execute */
+        TYPE_ID,          /* an integer or a short string */
+        TYPE_METHOD,      /* a method's name */
+        TYPE_PROTOCOL,    /* SERVER_PROTOCOL */
+        TYPE_NAME,        /* a string that is not empty */
+        TYPE_TEXT,        /* any string */
+        TYPE_BASE64,      /* a string of base64 */
+        TYPE_PATH,        /* an absolute one */
+        TYPE_PATHS,       /* an array of them */
+        TYPE_FLAG,        /* true or false */
+        TYPE_COMMAND,     /* an array of strings, the first of them not empty */
+        TYPE_STRINGS,     /* an array of strings */
+        TYPE_VARIABLES,   /* an object of strings */
+        TYPE_LIMITS,      /* an object of strings and numbers */
+        TYPE_SETTINGS,    /* an object of strings, numbers, truth values, and arrays of these */
+        TYPE_POLICY,      /* an object; the library knows the rest */
+        TYPE_ACCESS,      /* read, write or execute */
+        TYPE_COUNT,       /* an integer that is not negative */
+        TYPE_INTERPRETER, /* a program that takes a script as an argument */
+        TYPE_WAY,         /* to write a file */
         TYPE_ANY,
 };
 

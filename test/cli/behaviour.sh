@@ -503,7 +503,7 @@ test_version_and_help_are_printed_on_stdout() {
         local verb
         succeeds "$ABATIS" --version
         grep -qE '[0-9]+\.[0-9]+\.[0-9]+' "$T/out" || fail "no version: $(<"$T/out")"
-        for verb in '' run explain check serve exec-request policy profile trust doctor; do
+        for verb in '' run explain check serve exec-request mcp policy profile trust doctor; do
                 # shellcheck disable=SC2086 # the empty verb is no argument
                 succeeds "$ABATIS" $verb --help
                 [ -s "$T/out" ] || fail "$verb --help printed nothing"
@@ -521,7 +521,7 @@ test_a_verb_takes_the_flags_that_its_help_lists() {
         local -a flags
         mapfile -t flags < <("$ABATIS" run --help | grep -oE -- '--[a-z][a-z-]*' | sort -u)
         [ ${#flags[@]} -gt 25 ] || fail "run --help lists only ${flags[*]}"
-        for verb in run explain check 'policy show' 'policy lint' 'profile lint dev' doctor; do
+        for verb in run explain check mcp 'policy show' 'policy lint' 'profile lint dev' doctor; do
                 # Two verbs have a help for all of their words; only show prints JSON.
                 # shellcheck disable=SC2086 # a verb and its words
                 "$ABATIS" ${verb/profile lint dev/policy lint} --help >"$T/help"
