@@ -6,6 +6,7 @@
 #   script/fetch.sh packages ARCH PACKAGE...     packages of this machine's release, unpacked: prints the directory
 #   script/fetch.sh packages ARCH/RELEASE ...    the same of another release
 #   script/fetch.sh source PACKAGE               the upstream source of one, unpacked: prints the directory
+#   script/fetch.sh node DIRECTORY               what its package-lock.json lists: prints the directory that has node_modules
 #   script/fetch.sh zig                          the compiler that knows macOS: prints its path
 #
 # apt does the packages, with a configuration and lists of its own, from the mirror that this machine uses: so it is apt that checks
@@ -185,6 +186,20 @@ fetch_zig() {
         echo "$place/zig"
 }
 
+# Sums stand in the lock file, and npm checks them. Nothing of a package is run to install it.
+fetch_node() { # DIRECTORY
+        local place
+        place=$CACHE/node-$(cat "$1/package.json" "$1/package-lock.json" | sha256sum | cut -c 1-16)
+        if [ ! -e "$place/.complete" ]; then
+                rm -rf "$place"
+                mkdir -p "$place" && cp "$1/package.json" "$1/package-lock.json" "$place/" || exit 1
+                (cd "$place" && timeout -s KILL 600 npm ci --ignore-scripts --no-audit --no-fund --silent </dev/null >log 2>&1) ||
+                        die "what $1/package-lock.json lists cannot be had: $(tail -n 1 "$place/log")"
+                touch "$place/.complete"
+        fi
+        echo "$place"
+}
+
 mkdir -p "$CACHE" || exit 1
 exec 9>"$CACHE/lock"
 flock 9
@@ -192,6 +207,7 @@ case ${1:-} in
 kernel) fetch_kernel "${@:2}" ;;
 packages) fetch_packages "${@:2}" ;;
 source) fetch_source "$2" ;;
+node) fetch_node "$2" ;;
 zig) fetch_zig ;;
-*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | source PACKAGE | zig" ;;
+*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | source PACKAGE | node DIRECTORY | zig" ;;
 esac

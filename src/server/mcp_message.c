@@ -60,9 +60,9 @@ static int check(struct message *out, char **requested, abatis_error *err)
 {
         const json_t *version = json_object_get(out->root, "jsonrpc"), *method;
 
+        out->id = json_object_get(out->root, "id");
         if (!json_is_string(version) || strcmp(json_string_value(version), "2.0") != 0)
                 return error_set(err, RPC_REQUEST, "'jsonrpc' must be \"2.0\"");
-        out->id = json_object_get(out->root, "id");
         if (out->id && !value_is_id(out->id))
                 return error_set(err, RPC_REQUEST, "'id' must be %s", value_judge(TYPE_ID, out->id));
         method = json_object_get(out->root, "method");

@@ -131,7 +131,7 @@ static const struct tool {
                                   "Says what is enforced on commands and files here, and by what. Nothing is run.",
                                   "\"readOnlyHint\":true,\"idempotentHint\":true,\"openWorldHint\":false",
                                   "{\"type\":\"object\"}",
-                                  { { NULL } },
+                                  { { .name = NULL } },
                                   { NULL } },
         [TOOL_RUN_SKILL] = { "run_skill",
                              NULL,

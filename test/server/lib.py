@@ -106,9 +106,10 @@ class Talk:
 
 class Server(Talk):
     """One over pipes, unless it has a socket."""
+    verb = "serve"
 
     def __init__(self, *arguments, wrapper=(), **keys):
-        self.process = subprocess.Popen([*wrapper, ABATIS, "serve", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*wrapper, ABATIS, self.verb, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **keys)
         self.pid = self.process.pid
         super().__init__(self.process.stdout.fileno(), self.process.stdin.fileno())
