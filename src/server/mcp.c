@@ -119,7 +119,7 @@ static int check_path(const struct answer *answer, const struct call *call, abat
                       abatis_error *err)
 {
         const char *access = json_string_value(json_object_get(call->arguments, "access"));
-        OWN_TEXT struct text structure = { 0 }, line = { 0 };
+        OWN_TEXT struct text structure = { 0 }, line = { 0 }, shown = { 0 };
         OWN_FREE char *path = NULL, *rule = NULL;
         int allowed, r = call_path(call, answer->options, "path", &path, err);
 
@@ -127,11 +127,14 @@ static int check_path(const struct answer *answer, const struct call *call, abat
                 r = abatis_policy_check(policy, answer_access(access), path, &allowed, &rule, err);
         if (r < 0)
                 return r;
-        text_addf(&line, "%s: %s", allowed ? "allowed" : "refused", rule);
+        result_show(&shown, rule);
+        if (shown.has_failed)
+                return error_memory(err);
+        text_addf(&line, "%s: %s", allowed ? "allowed" : "refused", shown.data);
         text_addf(&structure, "{\"allowed\":%s", allowed ? "true" : "false");
         reply_add_string(&structure, "access", access);
         reply_add_string(&structure, "path", path);
-        reply_add_string(&structure, "rule", rule);
+        reply_add_string(&structure, "rule", shown.data);
         text_add(&structure, "}");
         if (structure.has_failed || line.has_failed)
                 return error_memory(err);

@@ -22,9 +22,23 @@ static void add_block(struct text *out, const char *title, const char *bytes, si
         text_add(out, "\"}");
 }
 
+void result_show(struct text *out, const char *string)
+{
+        if (text_is_utf8(string, strlen(string)))
+                text_add(out, string);
+        else
+                text_add_line(out, string);
+}
+
 static void add_line(struct text *out, const char *line)
 {
-        add_block(out, "", line, strlen(line));
+        OWN_TEXT struct text shown = { 0 };
+
+        result_show(&shown, line);
+        if (shown.has_failed)
+                out->has_failed = true;
+        else
+                add_block(out, "", shown.data ? shown.data : "", shown.length);
 }
 
 /* Bytes that are no text are only in the structure. */
