@@ -51,7 +51,7 @@ lint:
 sanitize:
 	@script/setup.sh test
 	@$(MAKE) --no-print-directory all tests BUILD=build-sanitize MESON_FLAGS="-Db_sanitize=address,undefined -Db_lundef=false"
-	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property server escape prepared
+	@BUILD=build-sanitize ASAN_OPTIONS=detect_leaks=0 test/run.sh unit golden leaks property server mcp escape prepared
 
 # For the other architecture, and for macOS: build-amd64/abatis, or build-arm64/abatis; build-macos-arm64/abatis, build-macos-amd64/abatis.
 # For Windows what there is of it, in build-windows/.

@@ -55,23 +55,34 @@ static int check_params(struct message *out, char **requested, abatis_error *err
         return check_revision(meta, out, requested, err);
 }
 
+/* What nobody waits for an answer to. Who answered an answer, or a notification that is wrong, might never come to an end with it. */
+static bool is_answer(const json_t *root)
+{
+        return !json_object_get(root, "method") &&
+               (json_object_get(root, "result") || json_object_get(root, "error"));
+}
+
 /* Other keys than these may be there: who comes later may know more. */
 static int check(struct message *out, char **requested, abatis_error *err)
 {
-        const json_t *version = json_object_get(out->root, "jsonrpc"), *method;
+        const json_t *version = json_object_get(out->root, "jsonrpc"),
+                     *method = json_object_get(out->root, "method");
+        int r;
 
+        if (is_answer(out->root))
+                return 0;
         out->id = json_object_get(out->root, "id");
         if (!json_is_string(version) || strcmp(json_string_value(version), "2.0") != 0)
                 return error_set(err, RPC_REQUEST, "'jsonrpc' must be \"2.0\"");
         if (out->id && !value_is_id(out->id))
                 return error_set(err, RPC_REQUEST, "'id' must be %s", value_judge(TYPE_ID, out->id));
-        method = json_object_get(out->root, "method");
-        if (!method && (json_object_get(out->root, "result") || json_object_get(out->root, "error")))
-                return 0;
         if (!json_is_string(method))
                 return error_set(err, RPC_REQUEST, "'method' must be a string");
+        r = check_params(out, requested, err);
+        if (r < 0 && !out->id)
+                return 0;
         out->method = json_string_value(method);
-        return check_params(out, requested, err);
+        return r;
 }
 
 int message_parse(const char *line, size_t length, struct message *out, json_t **id, char **requested,

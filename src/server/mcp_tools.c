@@ -27,14 +27,18 @@ struct argument {
         "{\"type\":\"string\",\"description\":\"the directory it starts in; the workspace if nothing is said\"}"
 #define STRINGS_SCHEMA "{\"type\":\"array\",\"items\":{\"type\":\"string\"}"
 
+/* Not as a list of types, which not every client's dialect of schemas has. */
+#define INTEGER_OR_NULL "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}"
+#define STRING_OR_NULL "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}"
+
 /* The result object of docs/EMBEDDING.md, as far as a model needs it. */
 #define RUN_OUTPUT                                                                                                  \
         "{\"type\":\"object\",\"properties\":{"                                                                     \
-        "\"exit_code\":{\"type\":[\"integer\",\"null\"]},\"signal\":{\"type\":[\"integer\",\"null\"]},"             \
+        "\"exit_code\":" INTEGER_OR_NULL ",\"signal\":" INTEGER_OR_NULL ","                                         \
         "\"stdout\":{\"type\":\"string\"},\"stdout_base64\":{\"type\":\"string\"},"                                 \
         "\"stderr\":{\"type\":\"string\"},\"stderr_base64\":{\"type\":\"string\"},"                                 \
         "\"truncated\":{\"type\":\"boolean\"},\"timed_out\":{\"type\":\"boolean\"},"                                \
-        "\"cancelled\":{\"type\":\"boolean\"},\"limit\":{\"type\":[\"string\",\"null\"]},"                          \
+        "\"cancelled\":{\"type\":\"boolean\"},\"limit\":" STRING_OR_NULL ","                                        \
         "\"duration_ms\":{\"type\":\"number\"},\"backend\":{\"type\":\"string\"},"                                  \
         "\"enforced\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"not_enforced\":{\"type\":\"array\"}}," \
         "\"required\":[\"exit_code\",\"signal\",\"truncated\",\"timed_out\",\"duration_ms\"]}"

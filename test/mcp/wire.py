@@ -5,56 +5,8 @@ import os
 import signal
 import subprocess
 
-from lib import ABATIS, TOP, Server, alive, eventually, expect, main, unique
-
-OLD = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-NEW = "2026-07-28"
-PREFIX = "io.modelcontextprotocol/"
-TOOLS = {"run_command", "run_script", "read_file", "write_file", "list_directory", "check_path", "explain_policy"}
-
-
-def meta(**keys):
-    return {"_meta": {f"{PREFIX}protocolVersion": NEW, f"{PREFIX}clientCapabilities": {}, **keys}}
-
-
-class Mcp(Server):
-    """A server that is asked by tools' names."""
-    verb = "mcp"
-
-    def request(self, method, number=1, **params):
-        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        reply = self.reply()
-        expect(reply.get("jsonrpc") == "2.0" and reply.get("id") == number, reply)
-        return reply
-
-    def call(self, tool, number=1, _new=False, **arguments):
-        reply = self.request("tools/call", number, name=tool, arguments=arguments, **(meta() if _new else {}))
-        expect("result" in reply, reply)
-        return reply["result"]
-
-    def works(self, tool, **arguments):
-        result = self.call(tool, **arguments)
-        expect(result["isError"] is False, result)
-        return result["structuredContent"]
-
-    def fails(self, tool, word, **arguments):
-        result = self.call(tool, **arguments)
-        expect(result["isError"] is True and word in text_of(result), f"{word}: {result}")
-        return result
-
-
-def text_of(result):
-    expect(all(block["type"] == "text" for block in result["content"]), result)
-    return "\n".join(block["text"] for block in result["content"])
-
-
-def has_code(reply, code):
-    expect("result" not in reply and reply.get("error", {}).get("code") == code and reply["error"]["message"], f"{code}: {reply}")
-
-
-def waits_for(name):
-    return f"until [ -e {name} ]; do sleep 0.02; done"
-
+from asking import NEW, OLD, PREFIX, TOOLS, Mcp, calling, facts_of, has_code, meta, notice, schema_of, text_of
+from lib import ABATIS, TOP, alive, eventually, expect, lasting, main, unique, waits_for
 
 # ---- the era of the handshake ----
 
@@ -174,16 +126,18 @@ def every_tool_says_what_it_takes_gives_and_does(workspace):
             expect(tool["annotations"]["readOnlyHint"] is reads and tool["annotations"].get("destructiveHint", False) is not reads, name)
 
 
-def results_have_what_the_output_schema_requires(workspace):
+def every_result_is_what_the_output_schema_says(workspace):
+    """Others are held against it, too, wherever a tool is called."""
     open("file", "w").close()
     calls = {"run_command": {"command": ["true"]}, "run_script": {"script": "true"}, "read_file": {"path": "file"},
              "write_file": {"path": "new", "content": "x"}, "list_directory": {"path": "."}, "check_path": {"access": "read", "path": "file"},
              "explain_policy": {}}
     with Mcp() as server:
-        for tool in server.request("tools/list")["result"]["tools"]:
-            structure = server.works(tool["name"], **calls[tool["name"]])
-            missing = [key for key in tool["outputSchema"].get("required", []) if key not in structure]
-            expect(not missing, f"{tool['name']}: {missing}")
+        for tool in TOOLS:
+            structure = server.works(tool, **calls[tool])
+            for key in schema_of(tool).schema.get("required", []):
+                broken = {name: value for name, value in structure.items() if name != key}
+                expect(not schema_of(tool).is_valid(broken), f"{tool}: the control, without {key}")
 
 
 # ---- commands ----
@@ -312,11 +266,9 @@ def tools_for_files_work_where_hardly_anything_may_start(workspace):
 def what_is_cancelled_ends_and_is_not_answered(workspace):
     word = unique()
     with Mcp() as server:
-        server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                     "params": {"name": "run_command", "arguments": {"command": ["sh", "-c", "sleep 600 & wait", word]}}})
+        server.send(calling("run_command", command=lasting(word)))
         eventually(lambda: alive(word), "it was not started")
-        server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "changed my mind"}},
-                    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}})
+        server.send(notice("cancelled", requestId=1, reason="changed my mind"), notice("cancelled", requestId=99))
         eventually(lambda: not alive(word), "it is still there")
         expect(server.request("ping", 2)["result"] == {}, "it was answered")
         server.hang_up()
@@ -325,7 +277,7 @@ def what_is_cancelled_ends_and_is_not_answered(workspace):
 
 def an_id_that_is_not_answered_yet_is_refused(workspace):
     with Mcp() as server:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "run_script", "arguments": {"script": waits_for("go")}}}
+        call = calling("run_script", script=waits_for("go"))
         server.send(call, call)
         has_code(server.reply(), -32600)
         open("go", "w").close()
@@ -335,7 +287,7 @@ def an_id_that_is_not_answered_yet_is_refused(workspace):
 def results_come_as_they_finish(workspace):
     with Mcp() as server:
         for number, script in (("slow", waits_for("go")), ("fast", "true")):
-            server.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "run_script", "arguments": {"script": script}}})
+            server.send(calling("run_script", number, script=script))
         expect(server.reply()["id"] == "fast", "the slow one was first")
         open("go", "w").close()
         expect(server.reply()["id"] == "slow", "the slow one did not end")
@@ -344,9 +296,7 @@ def results_come_as_they_finish(workspace):
 def progress_is_told_to_who_asks_for_it(workspace):
     with Mcp() as server:
         for token in ("token", 5):
-            server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                         "params": {"name": "run_script", "arguments": {"script": "echo one; echo two; " + waits_for(f"go-{token}")},
-                                    "_meta": {"progressToken": token}}})
+            server.send(calling("run_script", _meta={"progressToken": token}, script="echo one; echo two; " + waits_for(f"go-{token}")))
             seen = [server.reply()["params"], server.reply()["params"]]
             open(f"go-{token}", "w").close()
             expect(all(told["progressToken"] == token and told["message"] == "two" and told["total"] == 30 for told in seen), seen)
@@ -358,7 +308,7 @@ def progress_is_told_to_who_asks_for_it(workspace):
 
 
 def at_the_end_of_input_what_was_asked_is_finished(workspace):
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "run_command", "arguments": {"command": ["echo", "x"]}}}
+    call = calling("run_command", command=["echo", "x"])
     done = subprocess.run([ABATIS, "mcp"], input=json.dumps(call).encode() + b"\n", capture_output=True, timeout=60)
     expect(done.returncode == 0 and json.loads(done.stdout)["result"]["structuredContent"]["stdout"] == "x\n" and not done.stderr, done)
     done = subprocess.run([ABATIS, "mcp"], input=b"", capture_output=True, timeout=60)
@@ -369,8 +319,7 @@ def nothing_is_left_when_it_is_told_to_end_or_killed(workspace):
     for number in (signal.SIGTERM, signal.SIGKILL):
         word = unique()
         with Mcp() as server:
-            server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                         "params": {"name": "run_command", "arguments": {"command": ["sh", "-c", "sleep 600 & wait", word]}}})
+            server.send(calling("run_command", command=lasting(word)))
             eventually(lambda: alive(word), "it was not started")
             server.process.send_signal(number)
             eventually(lambda: not alive(word), f"something is left after {number}")
@@ -392,4 +341,4 @@ def wrong_flags_are_refused_before_anything_is_said(workspace):
         expect(done.returncode == 125 and not done.stdout and done.stderr.count(b"\n") == 1, f"{flags}: {done}")
 
 
-main([value for value in list(globals().values()) if callable(value) and getattr(value, "__code__", None) and value.__code__.co_varnames[:1] == ("workspace",)])
+main(facts_of(globals()))

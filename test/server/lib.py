@@ -136,10 +136,10 @@ class Server(Talk):
         code = self.process.wait(PATIENCE)
         return code, rest, self.process.stderr.read().decode()
 
-    def memory(self):
-        """KiB that it has in memory now."""
+    def memory(self, field="VmRSS"):
+        """KiB that it has in memory now; or of another field, such as VmHWM: the most that it ever had."""
         with open(f"/proc/{self.pid}/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+            return next(int(line.split()[1]) for line in file if line.startswith(field))
 
     def children(self):
         with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
@@ -204,6 +204,16 @@ def alive(word):
 def lasting(word):
     """A command that stays, and can be found by this word."""
     return ["sh", "-c", "sleep 600 & wait", word]
+
+
+def waits_for(name):
+    """A script that ends when there is a file of this name."""
+    return f"until [ -e {name} ]; do sleep 0.02; done"
+
+
+def grew_by_less_than(most, server, before, field="VmRSS"):
+    # A sanitizer keeps what was freed, to see who still uses it.
+    expect(server.memory(field) - before < most or "ASAN_OPTIONS" in os.environ, f"{before} KiB became {server.memory(field)} KiB")
 
 
 unique_count = 0

@@ -5,20 +5,11 @@ import random
 import signal
 import subprocess
 
-from lib import ABATIS, TOP, Server, Skip, alive, eventually, expect, lasting, main, unique
+from lib import ABATIS, TOP, Server, Skip, alive, eventually, expect, grew_by_less_than, lasting, main, unique, waits_for
 
 
 def run(number, *command, **keys):
     return {"id": number, "method": "run", "command": list(command), **keys}
-
-
-def waits_for(name):
-    return f"until [ -e {name} ]; do sleep 0.02; done"
-
-
-def grew_by_less_than(most, server, before):
-    # A sanitizer keeps what was freed, to see who still uses it.
-    expect(server.memory() - before < most or "ASAN_OPTIONS" in os.environ, f"{before} KiB became {server.memory()} KiB")
 
 
 # ---- many at once ----
