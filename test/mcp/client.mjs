@@ -1,5 +1,5 @@
 // client.mjs: abatis mcp through the official TypeScript clients: version 1 of the SDK, and version 2 in both eras.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -9,10 +9,30 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 const TOP = process.env.SERVER_TOP;
 const command = `${TOP}/bin/abatis`;
 const who = { name: "abatis-test", version: "1.0.0" };
+const PATIENCE_MS = 60000; // that anything may take before it counts as hanging
+let serial = 0;
 const counts = { passed: 0, failed: 0 };
 
 function expect(condition, message) {
         if (!condition) throw new Error(typeof message === "string" ? message : JSON.stringify(message));
+}
+
+// Whether there is a process with this word in its command line.
+function isAlive(word) {
+        return readdirSync("/proc").some((name) => {
+                try {
+                        return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").includes(word);
+                } catch {
+                        return false; // it has just ended
+                }
+        });
+}
+
+async function eventually(condition, message) {
+        for (const end = Date.now() + PATIENCE_MS; !condition(); ) {
+                expect(Date.now() < end, message);
+                await new Promise((resolve) => setTimeout(resolve, 20));
+        }
 }
 
 // How each of them is connected, and which era that must come to; undefined: this client cannot tell.
@@ -72,26 +92,29 @@ const tests = {
                 const options = { onprogress: (progress) => told.push(progress) };
                 const request = { name: "run_script", arguments: { script: "echo one; until [ -e go ]; do sleep 0.02; done" } };
                 const result = old ? client.callTool(request, undefined, options) : client.callTool(request, options);
-                while (told.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+                await eventually(() => told.length >= 2, "nothing is told");
                 await client.callTool({ name: "write_file", arguments: { path: "go", content: "" } });
                 expect(!(await result).isError, await result);
                 expect(told[0].message === "one" && told[0].progress < told[1].progress, told);
         },
         async can_cancel({ client, old }) {
+                const word = `abatis-test-${process.pid}-${serial++}`;
                 const end = new AbortController();
-                const request = { name: "run_script", arguments: { script: "touch started; sleep 600" } };
-                const result = (old ? client.callTool(request, undefined, { signal: end.signal }) : client.callTool(request, { signal: end.signal })).then(
-                        () => "answered",
-                        () => "cancelled",
-                );
-                for (;;) {
-                        const started = await client.callTool({ name: "read_file", arguments: { path: "started" } });
-                        if (!started.isError) break;
-                }
+                const request = { name: "run_command", arguments: { command: ["sh", "-c", "sleep 600 & wait", word] } };
+                const options = { signal: end.signal };
+                const result = (old ? client.callTool(request, undefined, options) : client.callTool(request, options)).then(() => "answered", () => "cancelled");
+                await eventually(() => isAlive(word), "it was not started");
                 end.abort();
                 expect((await result) === "cancelled", "not cancelled");
-                // No other command sees it: each has its own processes. That it is gone is wire.py's to show.
+                await eventually(() => !isAlive(word), "it is still there");
                 expect(!(await client.callTool({ name: "run_command", arguments: { command: ["true"] } })).isError, "the server is gone");
+        },
+        async leaves_nothing_when_it_closes({ client }) {
+                const word = `abatis-test-${process.pid}-${serial++}`;
+                client.callTool({ name: "run_command", arguments: { command: ["sh", "-c", "sleep 600 & wait", word] } }).catch(() => {});
+                await eventually(() => isAlive(word), "it was not started");
+                await client.close();
+                await eventually(() => !isAlive(word), "it is still there");
         },
         async has_many_calls_at_once({ client }) {
                 const numbers = [...Array(16).keys()];
