@@ -26,28 +26,45 @@ static int make_policy(const void *user, bool is_to_run, abatis_policy **out, ab
         return flags_compose(&flags, out, err);
 }
 
-static int serve(struct flags *flags)
+/* The tools for files run it in another directory than ours. Owned by the caller, or NULL if nobody knows. */
+static char *find_program(void)
 {
+        const char *program = own_program();
+
+        return program ? realpath(program, NULL) : NULL;
+}
+
+static int serve(struct flags *flags, const char *workspace)
+{
+        char *program = find_program();
         struct server_options options = { .language = SERVER_MCP,
-                                          .program = own_program(),
+                                          .program = program,
+                                          .workspace = workspace,
                                           .jobs = SERVER_JOBS_DEFAULT,
                                           .take_signal = signals_take,
                                           .make_policy = make_policy,
                                           .user = flags,
                                           .is_best_effort = flags->is_best_effort };
-        const char *named = flags->policy.workspace ? flags->policy.workspace : ".";
-        char *workspace = realpath(named, NULL);
         abatis_error err;
         sigset_t held;
         int r;
 
-        if (!workspace)
-                return complain("--workspace '%s': %s", named, strerror(errno));
-        flags->policy.workspace = options.workspace = workspace;
+        flags->policy.workspace = workspace;
         serve_hold_signals(&held);
         options.held = &held;
         options.signals = signals_open(&held);
         r = server_run(&options, &err) < 0 ? fail(&err) : 0;
+        free(program);
+        return r;
+}
+
+static int serve_workspace(struct flags *flags)
+{
+        const char *named = flags->policy.workspace ? flags->policy.workspace : ".";
+        char *workspace = realpath(named, NULL);
+        int r = workspace ? serve(flags, workspace)
+                          : complain("--workspace '%s': %s", named, strerror(errno));
+
         free(workspace);
         return r;
 }
@@ -62,7 +79,7 @@ int cmd_mcp(char **argv)
         else if (!r && *flags.rest)
                 r = complain("'%s': mcp takes flags only", *flags.rest);
         else if (!r)
-                r = serve(&flags);
+                r = serve_workspace(&flags);
         flags_done(&flags);
         return r;
 }

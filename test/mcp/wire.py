@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -259,6 +260,38 @@ def tools_for_files_work_where_hardly_anything_may_start(workspace):
     with Mcp("--command", "true") as server:
         expect(server.call("run_command", command=["cat", "x"])["isError"] is True, "cat was started")
         server.works("run_command", command=["true"])
+
+
+def wherever_it_was_started_from_the_workspace_is_the_flag(workspace):
+    """And not where a program of the same name may have been put."""
+    other = f"{TOP}/scratch/{unique()}"
+    os.mkdir(other)
+    for name in ("abatis", "bin/abatis"):
+        os.makedirs(os.path.dirname(f"{other}/{name}"), exist_ok=True)
+        with open(f"{other}/{name}", "w") as file:
+            file.write("#!/bin/sh\necho '{\"path\":\"fake\"}' >&2\n")
+        os.chmod(f"{other}/{name}", 0o755)
+    for where, name in ((f"{TOP}/bin", "./abatis"), (TOP, "bin/abatis")):
+        with Mcp("--workspace", other, cwd=where, executable=name) as server:
+            server.works("write_file", path="file", content="text")
+            expect(server.works("read_file", path="file")["content"] == "text", name)
+    with open(f"{other}/file") as file:
+        expect(file.read() == "text", "it is elsewhere")
+    shutil.rmtree(other)
+
+
+def no_call_gives_the_next_one_more(workspace):
+    outside = f"{TOP}/scratch/{unique()}"
+    more = json.dumps({"filesystem": {"write": ["/"], "read": ["/"]}, "network": {"mode": "allow"}, "limits": {"timeout": "none"}})
+    for write in ({"tool": "write_file", "path": ".abatis.yaml", "content": more}, {"tool": "run_script", "script": f"printf %s '{more}' > .abatis.yaml"}):
+        with Mcp() as server:
+            tool = write.pop("tool")
+            server.works(tool, **write)
+            expect(server.call("write_file", path=outside, content="x")["isError"] is True and not os.path.exists(outside), tool)
+        os.remove(".abatis.yaml")
+    with Mcp("--write", os.path.dirname(outside)) as server:
+        server.works("write_file", path=outside, content="x")
+    os.remove(outside)
 
 
 # ---- many, and the end ----
