@@ -71,12 +71,13 @@ static void add_all(struct list *list, const json_t *array)
                 add(list, json_string_value(json_array_get(array, i)));
 }
 
-/* Interpreters that take a script as an argument, and what stands between it and the script's own. */
+/* Interpreters that take a script as an argument, and what stands before it and between it and the script's own. A shell takes a script
+ * that begins with a dash for flags. */
 static const struct {
-        const char *name, *flag, *before;
+        const char *name, *flag, *before, *after;
 } interpreters[] = {
-        { "sh", "-c", "sh" },   { "bash", "-c", "bash" }, { "python3", "-c", NULL },
-        { "node", "-e", "--" }, { "perl", "-e", "--" },   { "ruby", "-e", "--" },
+        { "sh", "-c", "--", "sh" },   { "bash", "-c", "--", "bash" }, { "python3", "-c", NULL, NULL },
+        { "node", "-e", NULL, "--" }, { "perl", "-e", NULL, "--" },   { "ruby", "-e", NULL, "--" },
 };
 
 static void add_script(const struct call *call, struct list *list)
@@ -88,8 +89,9 @@ static void add_script(const struct call *call, struct list *list)
                 i++;
         add(list, interpreters[i].name);
         add(list, interpreters[i].flag);
-        add(list, string_of(call, "script"));
         add(list, interpreters[i].before);
+        add(list, string_of(call, "script"));
+        add(list, interpreters[i].after);
         add_all(list, json_object_get(call->arguments, "args"));
 }
 
@@ -163,8 +165,13 @@ static int let_program_start(abatis_policy *policy, const char *program, abatis_
 {
         static const char *const keys[] = { "filesystem.execute", "process.commands" };
         char *rule = NULL;
-        int allowed = 0, r = abatis_policy_check(policy, ABATIS_EXECUTE, program, &allowed, NULL, err);
+        int allowed = 0, r = 0;
 
+        /* Of what lies there a private /tmp shows only what the policy names. */
+        if (path_is_below(program, "/tmp"))
+                r = abatis_policy_set(policy, "filesystem.execute", program, err);
+        if (!r)
+                r = abatis_policy_check(policy, ABATIS_EXECUTE, program, &allowed, NULL, err);
         for (size_t i = 0; !r && !allowed && i < sizeof(keys) / sizeof(*keys); i++) {
                 r = abatis_policy_set(policy, keys[i], program, err);
                 if (!r)

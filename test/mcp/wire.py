@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 
 from asking import NEW, OLD, PREFIX, TOOLS, Mcp, calling, facts_of, has_code, meta, notice, schema_of, text_of
 from lib import ABATIS, TOP, alive, eventually, expect, lasting, main, unique, waits_for
@@ -155,8 +156,10 @@ def a_command_gives_its_output_and_its_end(workspace):
 def a_script_has_its_interpreter_and_arguments(workspace):
     with Mcp() as server:
         expect(server.works("run_script", script='echo "$1-$2"', args=["a", "-b"])["stdout"] == "a--b\n", "sh")
-        script = "import sys; print(sys.argv[1:])"
-        expect(server.works("run_script", script=script, interpreter="python3", args=["-x"])["stdout"] == "['-x']\n", "python3")
+        expect(server.call("run_script", script="-x")["structuredContent"]["exit_code"] == 127, "a script was taken for a flag")
+        for interpreter, script, seen in (("bash", 'echo "$0 $1"', "bash -x\n"), ("python3", "import sys; print(sys.argv[1:])", "['-x']\n"),
+                                          ("perl", "print $ARGV[0]", "-x")):
+            expect(server.works("run_script", script=script, interpreter=interpreter, args=["-x"])["stdout"] == seen, interpreter)
 
 
 def bytes_that_are_no_text_are_in_the_structure(workspace):
@@ -278,6 +281,18 @@ def wherever_it_was_started_from_the_workspace_is_the_flag(workspace):
     with open(f"{other}/file") as file:
         expect(file.read() == "text", "it is elsewhere")
     shutil.rmtree(other)
+
+
+def a_private_tmp_does_not_hide_it_from_its_tools(workspace):
+    place = tempfile.mkdtemp(dir="/tmp")
+    try:
+        shutil.copy(ABATIS, place)
+        with Mcp(executable=f"{place}/abatis") as server:
+            expect(server.works("run_command", command=["ls", "/tmp"])["stdout"] == "", "/tmp is not private")
+            server.works("write_file", path="x", content="y")
+            expect(server.works("read_file", path="x")["content"] == "y", "read")
+    finally:
+        shutil.rmtree(place)
 
 
 def no_call_gives_the_next_one_more(workspace):
