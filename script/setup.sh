@@ -53,6 +53,7 @@ python3-jsonschema python   jsonschema
 python3-setuptools python   setuptools
 python3-wheel    python     wheel
 nodejs           command    node
+npm              command    npm
 strace           command    strace
 gdb              command    gdb
 valgrind         command    valgrind

@@ -108,7 +108,7 @@ static int read_file(char **argv, struct text *facts, abatis_error *err)
         uint64_t offset = strtoull(argv[1], NULL, 10);
         size_t limit = strtoul(argv[2], NULL, 10), length;
         OWN_TEXT struct text bytes = { 0 };
-        struct stat status;
+        struct stat status = { 0 };
         OWN_FD int fd = -1;
         int r = open_file(argv[0], O_RDONLY, &fd, &status, err);
         bool is_full;
@@ -154,7 +154,7 @@ static int copy_stdin(int fd, const char *path, uint64_t *count, abatis_error *e
 static int write_file(char **argv, struct text *facts, abatis_error *err)
 {
         uint64_t count = 0;
-        struct stat status;
+        struct stat status = { 0 };
         OWN_FD int fd = -1;
         int r = open_file(argv[0], O_WRONLY | O_CREAT | way_of(argv[1]), &fd, &status, err);
 

@@ -121,7 +121,7 @@ static int check_path(const struct answer *answer, const struct call *call, abat
         const char *access = json_string_value(json_object_get(call->arguments, "access"));
         OWN_TEXT struct text structure = { 0 }, line = { 0 }, shown = { 0 };
         OWN_FREE char *path = NULL, *rule = NULL;
-        int allowed, r = call_path(call, answer->options, "path", &path, err);
+        int allowed = 0, r = call_path(call, answer->options, "path", &path, err);
 
         if (!r)
                 r = abatis_policy_check(policy, answer_access(access), path, &allowed, &rule, err);

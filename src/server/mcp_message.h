@@ -27,7 +27,7 @@ enum {
 struct message {
         json_t *root;       /* owned */
         json_t *id;         /* borrowed; NULL: a notification, which nobody answers */
-        const char *method; /* borrowed; NULL: an answer, or a notification that is wrong: neither is for us */
+        const char *method; /* borrowed; NULL: an answer or a wrong notification, not for us */
         json_t *params;     /* borrowed, or NULL */
         json_t *token;      /* borrowed: by which to tell of progress; or NULL */
         bool is_stateless;  /* of the revision 2026-07-28 */
