@@ -39,6 +39,11 @@ static unsigned style_of(enum tool_kind tool, bool is_stateless)
         return (unsigned)tool * 2 + is_stateless;
 }
 
+static enum tool_kind tool_of(const struct task *task)
+{
+        return (enum tool_kind)(task->style / 2);
+}
+
 /* ---- who we are ----------------------------------------------------------------------------------------- */
 
 static void add_instructions(struct text *out)
@@ -314,10 +319,10 @@ static int read_order(const char *line, size_t length, const struct server_optio
 
 static void reply(const struct task *task, struct text *out)
 {
-        result_of_task(task, (enum tool_kind)(task->style / 2), task->style % 2, out);
+        result_of_task(task, tool_of(task), task->style % 2, out);
 }
 
-/* Seconds, of those that it may take if there is a limit; and what it said last. */
+/* Seconds, of those that it may take if there is a limit; and what a command said last. */
 static void tell_progress(const struct task *task, struct text *out)
 {
         const struct progress *progress = &task->progress;
@@ -336,7 +341,8 @@ static void tell_progress(const struct task *task, struct text *out)
                 text_add(out, ",\"total\":");
                 json_text_decimal(out, (double)progress->limit / 1000);
         }
-        progress_add_line(progress, &line);
+        if (tool_is_command(tool_of(task)))
+                progress_add_line(progress, &line);
         if (line.length)
                 reply_add_string(out, "message", line.data);
         text_add(out, "}");

@@ -242,7 +242,7 @@ static json_t *read_facts(enum tool_kind tool, const abatis_result *result)
 
 void result_of_task(const struct task *task, enum tool_kind tool, bool is_stateless, struct text *out)
 {
-        bool is_run = tool == TOOL_RUN_COMMAND || tool == TOOL_RUN_SCRIPT;
+        bool is_run = tool_is_command(tool);
         json_t *facts = task->result && !is_run ? read_facts(tool, task->result) : NULL;
         abatis_error err = task->err;
 

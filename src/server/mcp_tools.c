@@ -160,6 +160,11 @@ const char *tool_name(enum tool_kind kind)
         return tools[kind].name;
 }
 
+bool tool_is_command(enum tool_kind kind)
+{
+        return kind == TOOL_RUN_COMMAND || kind == TOOL_RUN_SCRIPT;
+}
+
 /* ---- arguments ------------------------------------------------------------------------------------------ */
 
 static const struct argument *find_argument(const struct tool *tool, const char *name)

@@ -23,6 +23,8 @@ enum { TOOL_READ_DEFAULT = 256 * 1024, TOOL_READ_MAX = 1024 * 1024, TOOL_ENTRIES
 /* TOOL_COUNT for a name that is none. */
 enum tool_kind tool_find(const char *name);
 const char *tool_name(enum tool_kind kind);
+/* Whether what it prints is the caller's, and not for us. */
+bool tool_is_command(enum tool_kind kind);
 /* Refuses arguments, which may be NULL, that the tool does not take, with a message for the model. */
 int tool_check(enum tool_kind kind, json_t *arguments, abatis_error *err);
 /* The array of tools/list. */

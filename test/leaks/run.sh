@@ -72,6 +72,32 @@ answers_without_leaks a_server_leaks_nothing serve '{"id":1,"method":"run","comm
         '{"id":4,"method":"run","command":["no-such-program"]}' '{"id":5,"method":"run","command":["true"],"policy":{"x":1}}' \
         '{"id":6,"method":"run","comand":1}' '{"id":7,' '{"id":8,"method":"explain","tier":"x"}' '{"id":9,"method":"probe"}' \
         '{"id":10,"method":"check","access":"read","path":"/"}' '{"id":11,"method":"cancel","target":1}' '{"id":12,"method":"skill","skill":"x"}'
+call() { # ARGUMENTS-OF-A-TOOL TOOL ID
+        printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":%s,"_meta":{"progressToken":%s}}}\n' "$3" "$2" "$1" "$3"
+}
+new='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+mapfile -t calls < <(
+        call '{"command":["cat"],"stdin":"x","cwd":"."}' run_command 1
+        call '{"script":"echo x; exit 3","args":["a"],"timeout_ms":9000}' run_script 2
+        call '{"path":"file","content_base64":"AP8="}' write_file 3
+        call '{"path":"script","offset":1,"limit":3}' read_file 4
+        call '{"path":"absent"}' read_file 5
+        call '{"path":"."}' list_directory 6
+        call '{"access":"read","path":"script"}' check_path 7
+        call '{}' explain_policy 8
+        call '{"skill":"x"}' run_skill 9
+        call '{"comand":1}' run_command 10
+        call '[]' run_command 11
+        call '{}' nothing 12
+        call '{"command":["no-such-program"]}' run_command 13
+        call '{"command":["sleep","9"]}' run_command '"14"'
+        call '{"command":["true"]}' run_command '"14"'
+)
+answers_without_leaks a_server_of_mcp_leaks_nothing mcp '{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-11-25"}}' \
+        '{"jsonrpc":"2.0","id":"b","method":"server/discover","params":{'"$new"'}}' '{"jsonrpc":"2.0","id":"c","method":"tools/list","params":{'"$new"'}}' \
+        '{"jsonrpc":"2.0","id":"d","method":"tools/list","params":{'"${new/2026/2099}"'}}' '{"jsonrpc":"2.0","method":"x","params":{'"${new/2026/2099}"'}}' \
+        '{"jsonrpc":"2.0","id":null,"error":{}}' '{"jsonrpc":"2.0","id":"e","method":"ping"}' '[]' '{' "${calls[@]}" \
+        '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"14"}}'
 answers_without_leaks a_request_leaks_nothing exec-request '{"program":"cat","input":{"a":1}}'
 answers_without_leaks a_request_that_is_none_leaks_nothing exec-request '{"program":"cat","input":{"a":1},"x":2}'
 echo "$passed passed, $failed failed, 0 skipped"
