@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "server/reply.h"
+#include "server/value.h"
 
 int call_read(const struct message *message, struct call *out, abatis_error *err)
 {
@@ -108,7 +109,7 @@ static void add_number(struct message *message, struct list *list, const char *k
 static json_int_t number_of(const struct call *call, const char *name, json_int_t otherwise, json_int_t most)
 {
         const json_t *value = json_object_get(call->arguments, name);
-        json_int_t number = value ? json_integer_value(value) : otherwise;
+        json_int_t number = value ? value_count(value) : otherwise;
 
         return number > most ? most : number;
 }
@@ -196,7 +197,7 @@ static int shorten_time(abatis_policy *policy, const struct call *call, abatis_e
 
         if (!wanted)
                 return 0;
-        time = (uint64_t)json_integer_value(wanted);
+        time = (uint64_t)value_count(wanted);
         if (limit && time >= limit)
                 return 0;
         snprintf(value, sizeof(value), "%llums", (unsigned long long)(time ? time : 1));

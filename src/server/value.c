@@ -82,6 +82,21 @@ static bool is_base64(const json_t *value)
                text_add_decoded(&text, json_string_value(value), json_string_length(value));
 }
 
+json_int_t value_count(const json_t *value)
+{
+        return json_is_real(value) ? (json_int_t)json_real_value(value) : json_integer_value(value);
+}
+
+/* To JSON Schema 10.0 is an integer, too, and some languages write it so; beyond 2^53 they cannot tell one from the next. */
+static bool is_count(const json_t *value)
+{
+        double real = json_real_value(value);
+
+        if (!json_is_real(value))
+                return json_is_integer(value) && json_integer_value(value) >= 0;
+        return real >= 0 && real <= (double)(1LL << 53) && real == (double)(json_int_t)real;
+}
+
 bool value_is_id(const json_t *value)
 {
         return json_is_integer(value) || (is_name(value) && json_string_length(value) <= ID_SIZE_MAX);
@@ -131,7 +146,7 @@ const char *value_judge(enum value_type type, json_t *value)
         case TYPE_ACCESS:
                 return is_in(value, accesses) ? NULL : "read, write or execute";
         case TYPE_COUNT:
-                return json_is_integer(value) && json_integer_value(value) >= 0 ? NULL : "an integer from 0";
+                return is_count(value) ? NULL : "an integer from 0";
         case TYPE_INTERPRETER:
                 return is_in(value, interpreters) ? NULL : "sh, bash, python3, node, perl or ruby";
         case TYPE_WAY:

@@ -33,6 +33,8 @@ extern const char *const value_methods[];
 
 /* What the value must be, in words, when it is not of this type; else NULL. */
 const char *value_judge(enum value_type type, json_t *value);
+/* The number of a TYPE_COUNT. */
+json_int_t value_count(const json_t *value);
 /* An integer or a string of 1 to 128 bytes. */
 bool value_is_id(const json_t *value);
 
