@@ -185,19 +185,37 @@ static int compare(const void *left, const void *right)
         return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static int read_names(DIR *directory, const char *path, struct strings *names, abatis_error *err)
+/* Sorted, and no more than these. */
+static void keep_first(struct strings *names, size_t limit)
+{
+        if (names->count)
+                qsort(names->items, names->count, sizeof(*names->items), compare);
+        while (names->count > limit)
+                free(names->items[--names->count]);
+}
+
+/* The first by name, however many there are: all of them might not fit into memory. */
+static int read_names(DIR *directory, const char *path, size_t limit, struct strings *names, size_t *count,
+                      abatis_error *err)
 {
         struct dirent *entry;
 
         while (errno = 0, (entry = readdir(directory))) {
-                int r = 0;
+                int r;
 
-                if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-                        r = strings_add(names, entry->d_name, err);
+                if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+                        continue;
+                r = strings_add(names, entry->d_name, err);
                 if (r < 0)
                         return r;
+                ++*count;
+                if (names->count >= 2 * limit)
+                        keep_first(names, limit);
         }
-        return errno ? error_os(err, errno, "'%s'", path) : 0;
+        if (errno)
+                return error_os(err, errno, "'%s'", path);
+        keep_first(names, limit);
+        return 0;
 }
 
 /* What may be listed may still be hidden: then only its name is known. */
@@ -216,26 +234,22 @@ static void add_entry(int directory, const char *name, struct text *out)
 
 static int list_directory(char **argv, struct text *facts, abatis_error *err)
 {
-        size_t limit = strtoul(argv[1], NULL, 10), count;
         OWN_TEXT struct text out = { 0 };
         struct strings names = { NULL, 0 };
         DIR *directory = opendir(argv[0]);
+        size_t count = 0;
         int r;
 
         if (!directory)
                 return error_os(err, errno, "'%s'", argv[0]);
-        r = read_names(directory, argv[0], &names, err);
-        if (names.count)
-                qsort(names.items, names.count, sizeof(*names.items), compare);
-        count = names.count < limit ? names.count : limit;
+        r = read_names(directory, argv[0], strtoul(argv[1], NULL, 10), &names, &count, err);
         text_add(&out, "[");
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; !r && i < names.count; i++)
                 add_entry(dirfd(directory), names.items[i], &out);
         text_add(&out, "]");
         text_add(facts, "{\"path\":");
         json_text_string(facts, argv[0], strlen(argv[0]));
-        text_addf(facts, ",\"count\":%zu,\"has_more\":%s}", names.count,
-                  count < names.count ? "true" : "false");
+        text_addf(facts, ",\"count\":%zu,\"has_more\":%s}", count, names.count < count ? "true" : "false");
         closedir(directory);
         strings_done(&names);
         if (!r && out.has_failed)

@@ -126,7 +126,8 @@ const tests = {
 async function connect(kind, workspace) {
         const { make, Transport, era } = clients[kind];
         const client = make();
-        const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+        const { PATH, HOME, ASAN_OPTIONS } = process.env;
+        const env = { PATH, HOME, ...(ASAN_OPTIONS && { ASAN_OPTIONS }) };
         await client.connect(new Transport({ command, args: ["mcp"], cwd: workspace, env }));
         return { client, era, workspace, old: Transport === OldTransport };
 }

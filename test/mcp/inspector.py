@@ -12,7 +12,8 @@ ERAS = {"legacy": "2025-11-25", "auto": NEW, "modern": NEW}
 
 def inspect(era, method, *flags):
     """Its exit code, the result, and what it complained of."""
-    done = subprocess.run([f"{TOP}/bin/node", INSPECTOR, "--cli", ABATIS, "mcp", "--protocol-era", era, "--format", "json", "--method", method, *flags],
+    passed = ["-e", f"ASAN_OPTIONS={os.environ['ASAN_OPTIONS']}"] if "ASAN_OPTIONS" in os.environ else []
+    done = subprocess.run([f"{TOP}/bin/node", INSPECTOR, "--cli", *passed, ABATIS, "mcp", "--protocol-era", era, "--format", "json", "--method", method, *flags],
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
     return done.returncode, json.loads(done.stdout)["result"] if done.stdout else None, done.stderr.decode()
 
