@@ -27,7 +27,7 @@ struct argument {
         "{\"type\":\"string\",\"description\":\"the directory it starts in; the workspace if nothing is said\"}"
 #define STRINGS_SCHEMA "{\"type\":\"array\",\"items\":{\"type\":\"string\"}"
 
-/* The result object of docs/EMBEDDING.md, as far as a model needs it. */
+/* The result object of docs/embedding.md, as far as a model needs it. */
 #define RUN_OUTPUT                                                                                                  \
         "{\"type\":\"object\",\"properties\":{"                                                                     \
         "\"exit_code\":{\"type\":[\"integer\",\"null\"]},\"signal\":{\"type\":[\"integer\",\"null\"]},"             \
