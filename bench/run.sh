@@ -5,8 +5,8 @@
 # also from build/peers, where `script/setup.sh peers` puts them.
 #
 # PART is all (default), launch, prepared, mechanisms, overhead, bare (launch, prepared and overhead without namespaces), memory, check,
-# jobs, soak, flood, hosts, net, audit or serve; or several of them, with commas.
-# NUMBER is how many rounds launch and prepared take (500; audit twice as many), and how many jobs the soak runs (100,000, and up to
+# jobs, soak, flood, hosts, net, audit, serve or clients (the packages for Python and Node); or several of them, with commas.
+# NUMBER is how many rounds launch, prepared and clients take (500; audit twice as many), and how many jobs the soak runs (100,000, and up to
 # these it stops after ten minutes), and how many connections the relay is held against in the end (100,000), and how many malformed lines the
 # server is sent (1,000,000).
 set -eu
@@ -32,8 +32,8 @@ stop() {
 
 for name in $(echo "$part" | tr , ' '); do
         case $name in
-        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | hosts | net | audit | serve) ;;
-        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood, hosts, net, audit or serve" ;;
+        all | launch | prepared | mechanisms | overhead | bare | memory | check | jobs | soak | flood | hosts | net | audit | serve | clients) ;;
+        *) stop "unknown part '$name': all, launch, prepared, mechanisms, overhead, bare, memory, check, jobs, soak, flood, hosts, net, audit, serve or clients" ;;
         esac
 done
 case $ABATIS in
@@ -178,6 +178,16 @@ fi
 if wants serve; then
         echo
         HOME=$dir/home "$@" "$dir/bin/serve" "$dir" "$lines"
+fi
+if wants clients; then
+        echo
+        # A repository below /root is closed to that uid.
+        cp -R "$here/../clients" "$here/clients.py" "$here/clients.mjs" "$dir/bin/"
+        for tool in /usr/bin/python3 node; do
+                command -v $tool >/dev/null || stop "$tool is missing (Debian: apt install python3 nodejs)"
+        done
+        HOME=$dir/home PYTHONPATH=$dir/bin/clients/python "$@" /usr/bin/python3 -B "$dir/bin/clients.py" "$dir" "$rounds"
+        HOME=$dir/home "$@" node "$dir/bin/clients.mjs" "$dir/bin/clients/node" "$dir" "$rounds"
 fi
 if wants audit; then
         echo

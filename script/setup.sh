@@ -47,6 +47,7 @@ clang            command    clang
 binutils         command    nm
 libseccomp-dev   module     libseccomp,seccomp.h
 libcmocka-dev    module     cmocka,cmocka.h
+libuv1-dev       module     libuv,uv.h
 python3          file       /usr/bin/python3
 patchelf         command    patchelf
 python3-jsonschema python   jsonschema

@@ -16,8 +16,11 @@ struct statx_facts {
         uint64_t inode, size, blocks, attributes_known;
         uint64_t times[8];
         uint32_t device_of_node[2], device[2];
-        uint64_t more[14];
+        uint64_t mount; /* which never another one has, if STATX_KNOWS_MOUNT is in `known` (since 6.8) */
+        uint64_t more[13];
 };
+
+enum { STATX_KNOWS_MOUNT = 0x4000 };
 
 _Static_assert(sizeof(struct statx_facts) == 256, "as the kernel has it");
 
@@ -29,7 +32,7 @@ static inline int statx_examine(int at, const char *path, struct statx_facts *ou
         enum { TYPE = 1, MODE = 2, LINKS = 4, UID = 8, INODE = 0x100, SIZE = 0x200 };
 
         return (int)syscall(SYS_statx, at, path, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
-                            TYPE | MODE | LINKS | UID | INODE | SIZE, out);
+                            TYPE | MODE | LINKS | UID | INODE | SIZE | STATX_KNOWS_MOUNT, out);
 }
 
 #endif

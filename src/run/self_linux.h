@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SELF_GROUPS = 64, SELF_LIMITS = 16, SELF_PLACES = 3 };
+enum { SELF_GROUPS = 64, SELF_LIMITS = 16, SELF_NAMESPACE = 32 };
 
 /* Filled with zeros first, and compared as a whole. Not among it: the umask, which nobody can ask for without changing it, and a domain
  * of Landlock's, which nobody can ask for. */
@@ -21,9 +21,10 @@ struct self {
         cpu_set_t processors;
         struct __user_cap_data_struct capabilities[_LINUX_CAPABILITY_U32S_3];
         struct {
-                dev_t device;
-                ino_t inode;
-        } places[SELF_PLACES]; /* the root, and the namespaces of network and mounts */
+                uint32_t device[2];
+                uint64_t inode, mount;
+        } root;
+        char network[SELF_NAMESPACE], mounts[SELF_NAMESPACE]; /* namespaces, "net:[4026531840]"; or "" */
 };
 
 /* Of the calling thread. */

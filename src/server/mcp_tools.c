@@ -31,7 +31,7 @@ struct argument {
 #define INTEGER_OR_NULL "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}"
 #define STRING_OR_NULL "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}"
 
-/* The result object of docs/EMBEDDING.md, as far as a model needs it. */
+/* The result object of docs/embedding.md, as far as a model needs it. */
 #define RUN_OUTPUT                                                                                                  \
         "{\"type\":\"object\",\"properties\":{"                                                                     \
         "\"exit_code\":" INTEGER_OR_NULL ",\"signal\":" INTEGER_OR_NULL ","                                         \

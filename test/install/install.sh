@@ -87,23 +87,50 @@ expect programs_search_no_path_of_their_own \
 
 readonly programs=(embed embed_jobs embed_prepared)
 
-# The example of the documentation, as it stands there.
-sed -n '/^```c$/,/^```$/p' "$repo/docs/EMBEDDING.md" | grep -v '^```' >"$scratch/example.c"
-
-# shellcheck disable=SC2046
-compile_example() {
-        local flags=(-std=c99 -Wall -Wextra -Werror)
-        [ "$sanitizers" = none ] || flags+=("-fsanitize=$sanitizers")
-        "${CC:-cc}" "${flags[@]}" "$scratch/example.c" -o "$scratch/example" $(package --cflags) $(package --libs)
+# The programs of the documentation, as they stand there: each begins with its name.
+take_example() { # NAME
+        awk -v name="$1" '
+                /^```/ { if (inside) exit; begins = 1; next }
+                begins { begins = 0; inside = $2 == name ":" }
+                inside' "$repo/docs/embedding.md" >"$scratch/$1"
+        [ -s "$scratch/$1" ]
 }
 
-run_example() { # Three lines, the last of which is the one that was cancelled.
-        (cd "$scratch" && LD_LIBRARY_PATH=$libdir ./example) >"$scratch/example.out" || return
+# shellcheck disable=SC2046
+compile_example() { # NAME COMPILER FLAGS...
+        local name=$1 compiler=$2
+        shift 2
+        [ "$sanitizers" = none ] || set -- "$@" "-fsanitize=$sanitizers"
+        take_example "$name" &&
+                "$compiler" -Wall -Wextra -Werror "$scratch/$name" -o "$scratch/${name%.*}" $(package --cflags) $(package --libs) "$@"
+}
+
+run_example() { # NAME EXIT-CODE: with its output in example.out
+        local code=0
+        (cd "$scratch" && LD_LIBRARY_PATH=$libdir "./$1") >"$scratch/example.out" || code=$?
         cat "$scratch/example.out"
-        [ "$(wc -l <"$scratch/example.out")" = 3 ] &&
+        [ $code = "$2" ]
+}
+
+blocking_example() {
+        run_example blocking 0 && head -n 2 "$scratch/example.out" | cmp - <(printf 'exit code 2\n%s\n' "$(id -un)") &&
+                tail -n +3 "$scratch/example.out" | grep -q '/etc/motd'
+}
+
+loop_example() { # Three lines, the last of which is the one that was cancelled.
+        run_example loop 0 && [ "$(wc -l <"$scratch/example.out")" = 3 ] &&
                 grep -q '"exit_code":1,.*"stdout":"one\\n"' "$scratch/example.out" &&
                 grep -q '"stderr":"two\\n"' "$scratch/example.out" &&
                 tail -n 1 "$scratch/example.out" | grep -q '"stdout":"three\\n".*"cancelled":true'
+}
+
+libuv_example() { # The timer ticks while the command works.
+        run_example libuv 3 && grep -v tick "$scratch/example.out" | cmp - <(printf 'work %s\n' 1 2 3) &&
+                sed -n '/work 1/,/work 3/p' "$scratch/example.out" | grep -q tick
+}
+
+commands_example() {
+        run_example commands 0 && cmp "$scratch/example.out" <(printf '0 one\n\n0 two\n\n3 \n')
 }
 
 # shellcheck disable=SC2046 # pkg-config's words are meant to be split
@@ -180,8 +207,15 @@ expect program_builds_with_the_shared_library compile_shared
 expect program_builds_with_the_static_library compile_static
 expect shared_program_needs_the_library bash -c "readelf -d '$scratch/embed-shared' | grep -q 'NEEDED.*libabatis.so.0'"
 expect static_program_needs_no_library bash -c "! readelf -d '$scratch/embed-static' | grep -q libabatis"
-expect example_of_the_documentation_builds compile_example
-expect example_of_the_documentation_runs run_example
+expect blocking_example_builds compile_example blocking.c "${CC:-cc}" -std=c99
+expect blocking_example_runs blocking_example
+expect loop_example_builds compile_example loop.c "${CC:-cc}" -std=c99
+expect loop_example_runs loop_example
+# shellcheck disable=SC2046
+expect libuv_example_builds compile_example libuv.c "${CC:-cc}" -std=gnu99 $(pkg-config --cflags --libs libuv)
+expect libuv_example_runs libuv_example
+expect example_in_cxx_builds compile_example commands.cpp "${CXX:-c++}" -std=c++11
+expect example_in_cxx_runs commands_example
 embed_everywhere shared
 embed_everywhere static
 if [ "$sanitizers" = none ]; then
