@@ -58,7 +58,7 @@ int config_file_read(const char *path, struct config_file *out, abatis_error *er
         /* It may be a fifo that nobody writes to. */
         OWN_FD int fd = file.path ? open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
         OWN_TEXT struct text text = { 0 };
-        struct stat status;
+        struct stat status = { 0 };
         int r;
 
         if (fd < 0 || fstat(fd, &status) < 0)

@@ -355,10 +355,10 @@ static int read_value(struct reader *reader, size_t key, size_t key_end)
 {
         struct jsonc *document = reader->document;
         char sign = peek(reader);
-        size_t index = 0;
+        size_t index = JSONC_NONE;
         int r = add_value(reader, &index);
 
-        if (r)
+        if (index == JSONC_NONE)
                 return r;
         document->values[index].key = key;
         document->values[index].key_end = key_end;

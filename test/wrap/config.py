@@ -200,20 +200,28 @@ def without_a_terminal_and_a_yes_it_is_only_shown(workspace):
     expect(read("c.json").decode() == CLAUDE and os.listdir(".") == ["c.json"], os.listdir("."))
 
 
+def answer(line, before=lambda: None):
+    """What it comes to when this is answered at a terminal, after something was done: its exit code, and what it says then."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([ABATIS, "mcp-wrap", "c.json"], stdin=follower, stdout=subprocess.DEVNULL, stderr=follower, start_new_session=True)
+    said = b""
+    while b"[y/N]" not in said:
+        said += os.read(leader, 1000)
+    before()
+    os.write(leader, f"{line}\n".encode())
+    code = process.wait(60)
+    said = os.read(leader, 1000)
+    os.close(leader)
+    os.close(follower)
+    return code, said.decode()
+
+
 def at_a_terminal_it_asks(workspace):
-    for answer, is_written in (("n", False), ("", False), ("y", True)):
+    for line, is_written in (("n", False), ("", False), ("y", True)):
         write("c.json", CLAUDE)
-        leader, follower = pty.openpty()
-        process = subprocess.Popen([ABATIS, "mcp-wrap", "c.json"], stdin=follower, stdout=subprocess.DEVNULL, stderr=follower, start_new_session=True)
-        os.close(follower)
-        said = b""
-        while b"[y/N]" not in said:
-            said += os.read(leader, 1000)
-        expect(read("c.json").decode() == CLAUDE, "written before it asked")
-        os.write(leader, f"{answer}\n".encode())
-        expect(process.wait(60) == (0 if is_written else 1), f"{answer}: {process.returncode}")
-        os.close(leader)
-        expect((read("c.json").decode() != CLAUDE) == is_written, answer)
+        code, said = answer(line, lambda: expect(read("c.json").decode() == CLAUDE, "written before it asked"))
+        expect(code == (0 if is_written else 1), f"{line}: {code} {said}")
+        expect((read("c.json").decode() != CLAUDE) == is_written, line)
 
 
 def a_copy_is_kept_and_none_is_overwritten(workspace):
@@ -253,21 +261,11 @@ def a_link_is_followed_and_mode_and_owner_stay(workspace):
 
 def what_was_changed_meanwhile_is_not_overwritten(workspace):
     write("c.json", CLAUDE)
-    leader, follower = pty.openpty()
-    process = subprocess.Popen([ABATIS, "mcp-wrap", "c.json"], stdin=follower, stdout=subprocess.DEVNULL, stderr=follower, start_new_session=True)
-    os.close(follower)
-    said = b""
-    while b"[y/N]" not in said:
-        said += os.read(leader, 1000)
     changed = CLAUDE.replace("1.50e3", "7")
-    write("c.json", changed)
-    os.write(leader, b"y\n")
-    expect(process.wait(60) == 125, process.returncode)
-    said = os.read(leader, 1000)
-    os.close(leader)
-    expect(b"changed meanwhile" in said, said)
+    code, said = answer("y", lambda: write("c.json", changed))
+    expect(code == 125 and "changed meanwhile" in said, f"{code} {said}")
     expect(read("c.json").decode() == changed, "overwritten")
-    expect(not [name for name in os.listdir(".") if name.startswith("c.json.abatis-") and "backup" not in name], os.listdir("."))
+    expect(sorted(os.listdir(".")) == ["c.json", "c.json.abatis-backup"], os.listdir("."))
 
 
 # ---- what is refused ----
