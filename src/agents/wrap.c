@@ -232,7 +232,7 @@ static const char *describe(enum server_state state, bool is_undone, bool is_wan
 
 static int edit_servers(const struct jsonc *document, const struct servers *servers,
                         const struct wrap_options *options, struct edits *edits, struct text *report,
-                        struct wrap *counts, abatis_error *err)
+                        size_t *changed, abatis_error *err)
 {
         enum server_state wanted = options->is_undone ? SERVER_WRAPPED : SERVER_BARE;
         int r = 0;
@@ -244,10 +244,9 @@ static int edit_servers(const struct jsonc *document, const struct servers *serv
 
                 text_add_line(report, server->name);
                 text_addf(report, ": %s\n", describe(server->state, options->is_undone, is_wanted));
-                counts->mattered += server->state == SERVER_BARE || server->state == SERVER_WRAPPED;
                 if (server->state != wanted || !is_wanted)
                         continue;
-                counts->changed++;
+                ++*changed;
                 r = options->is_undone ? unwrap_server(document, server, edits, err)
                                        : wrap_server(document, server, options, edits, err);
         }
@@ -320,7 +319,7 @@ int wrap_make(const char *text, size_t length, const struct wrap_options *option
         if (!r)
                 r = check_names(&servers, options, err);
         if (!r)
-                r = edit_servers(&document, &servers, options, &edits, &report, &wrap, err);
+                r = edit_servers(&document, &servers, options, &edits, &report, &wrap.changed, err);
         if (!r)
                 r = make_texts(&edits, text, length, &wrap, err);
         if (!r)

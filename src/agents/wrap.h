@@ -17,9 +17,9 @@ struct wrap_options {
 struct wrap {
         char *text; /* owned; NULL: nothing is to be changed */
         size_t length;
-        char *difference;         /* owned: of lines, for people; NULL when nothing is to be changed */
-        char *report;             /* owned: a line on each server, for people */
-        size_t changed, mattered; /* how many servers; how many of those that could be */
+        char *difference; /* owned: of lines, for people; NULL when nothing is to be changed */
+        char *report;     /* owned: a line on each server, for people */
+        size_t changed;   /* how many servers */
 };
 
 /* Messages of errors that a place of the text is to blame for begin with "LINE:COLUMN: ". */

@@ -73,17 +73,13 @@ static int add_place(struct words *words, const char *flag, const char *path)
 
 static int list_words(const struct flags *flags, struct words *out)
 {
-        static const char *const presets[] = { "dev", "tool", "mcp", "strict", "guard" };
-        const char *name = "--profile";
         int r = 0;
 
-        for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++)
-                if (flags->policy.preset && !strcmp(flags->policy.preset, presets[i]))
-                        name = "--preset";
+        /* Either of the two takes both kinds of names. */
         if (flags->policy.preset)
-                r = add_word(out, name, flags->policy.preset);
+                r = add_word(out, "--preset", flags->policy.preset);
         else if (!flags->policy.file)
-                r = add_word(out, name, profile_default);
+                r = add_word(out, "--profile", profile_default);
         if (!r)
                 r = add_place(out, "--policy", flags->policy.file);
         if (!r)
