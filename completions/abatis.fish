@@ -44,7 +44,7 @@ function __abatis_is_word
 end
 
 function __abatis_takes_flags
-    __abatis_is_verb check mcp; or __abatis_is_word 'policy show' 'policy lint' 'profile lint'
+    __abatis_is_verb check mcp mcp-wrap; or __abatis_is_word 'policy show' 'policy lint' 'profile lint'
     or __abatis_is_verb run explain; and not __abatis_command >/dev/null
 end
 
@@ -61,6 +61,7 @@ complete -c abatis -n __fish_is_first_token -a check -d 'ask about one path'
 complete -c abatis -n __fish_is_first_token -a serve -d 'answer requests of programs'
 complete -c abatis -n __fish_is_first_token -a exec-request -d 'run a program as a JSON object says'
 complete -c abatis -n __fish_is_first_token -a mcp -d 'serve an agent with tools, over MCP'
+complete -c abatis -n __fish_is_first_token -a mcp-wrap -d 'have an MCP client start its servers in a sandbox'
 complete -c abatis -n __fish_is_first_token -a policy -d 'show, lint or convert policies'
 complete -c abatis -n __fish_is_first_token -a profile -d 'list, show or lint profiles'
 complete -c abatis -n __fish_is_first_token -a trust -d 'let the policy file of a project allow more'
@@ -142,8 +143,13 @@ complete -c abatis -n '__abatis_is_verb explain; and not __abatis_command >/dev/
 complete -c abatis -n '__abatis_is_verb explain; and not __abatis_command >/dev/null' -l tiers -d 'the table of trust tiers'
 complete -c abatis -n '__abatis_is_verb serve' -l socket -r -F -d 'listen at a unix socket'
 complete -c abatis -n '__abatis_is_verb serve' -l jobs -x -d 'commands at once'
+complete -c abatis -n '__abatis_is_verb mcp-wrap' -F
+complete -c abatis -n '__abatis_is_verb mcp-wrap' -l server -x -d 'only this one'
+complete -c abatis -n '__abatis_is_verb mcp-wrap' -l undo -d 'the servers as they were'
+complete -c abatis -n '__abatis_is_verb mcp-wrap' -l yes -d 'do not ask'
+complete -c abatis -n '__abatis_is_verb mcp-wrap' -l dry-run -d 'only show it'
 complete -c abatis -n '__abatis_is_verb doctor' -l test -d 'try what policies forbid'
-complete -c abatis -n '__abatis_is_verb run explain mcp; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
+complete -c abatis -n '__abatis_is_verb run explain mcp mcp-wrap; and not __abatis_command >/dev/null' -l best-effort -d 'go on without what cannot be enforced here'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l merge -d 'with --json: stderr in stdout'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l pty -d 'give the command a terminal of its own'
 complete -c abatis -n '__abatis_is_verb run; and not __abatis_command >/dev/null' -l watch-net -d 'say what is connected to and what is refused'

@@ -24,7 +24,8 @@ enum verb_flags {
         TAKES_BEST_EFFORT = 8,
         TAKES_STDIO = 16,
         TAKES_TEST = 32,
-        TAKES_TIER = 64
+        TAKES_TIER = 64,
+        TAKES_WRAP = 128
 };
 
 struct setting {
@@ -37,6 +38,9 @@ struct flags {
         size_t setting_count;
         bool has_json, is_merged, has_terminal, is_best_effort, watches_network, is_tested, wants_tiers,
                 wants_help;
+        bool is_agreed, is_dry, is_undone; /* of mcp-wrap */
+        const char **servers;              /* owned, each is borrowed; ends with NULL, or is NULL: all */
+        size_t server_count;
         const char *tier;    /* borrowed, or NULL */
         const char *context; /* borrowed, or NULL */
         int result_fd;       /* -1: none */
@@ -94,6 +98,7 @@ void serve_hold_signals(sigset_t *held);
 int cmd_run(char **argv);
 int cmd_serve(char **argv);
 int cmd_mcp(char **argv);
+int cmd_mcp_wrap(char **argv);
 int cmd_file_inside(char **argv);
 int cmd_exec_request(char **argv);
 int cmd_explain(char **argv);

@@ -44,6 +44,12 @@ int cmd_mcp(char **argv)
         return complain("mcp is not for Windows yet");
 }
 
+int cmd_mcp_wrap(char **argv)
+{
+        (void)argv;
+        return complain("mcp-wrap is not for Windows yet");
+}
+
 int cmd_file_inside(char **argv)
 {
         (void)argv;

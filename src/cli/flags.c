@@ -94,6 +94,10 @@ static const struct flag {
         { "--test", NULL, TAKES_TEST, false },
         { "--tier", NULL, TAKES_TIER, true },
         { "--tiers", NULL, TAKES_TIER, false },
+        { "--yes", NULL, TAKES_WRAP, false },
+        { "--dry-run", NULL, TAKES_WRAP, false },
+        { "--undo", NULL, TAKES_WRAP, false },
+        { "--server", NULL, TAKES_WRAP, true },
         { "--help", NULL, 0, false },
 };
 
@@ -222,6 +226,18 @@ static const char *said_by(const struct flag *flag)
         return strcmp(flag->key, "audit.log") == 0 ? "off" : "false";
 }
 
+static int add_server(const char *name, struct flags *flags)
+{
+        const char **servers = realloc(flags->servers, (flags->server_count + 2) * sizeof(*servers));
+
+        if (!servers)
+                return complain("out of memory");
+        servers[flags->server_count++] = name;
+        servers[flags->server_count] = NULL;
+        flags->servers = servers;
+        return 0;
+}
+
 static int apply(const struct flag *flag, const char *value, struct flags *flags)
 {
         struct setting *settings;
@@ -261,6 +277,14 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
                 flags->tier = value;
         else if (!strcmp(flag->name, "--tiers"))
                 flags->wants_tiers = true;
+        else if (!strcmp(flag->name, "--yes"))
+                flags->is_agreed = true;
+        else if (!strcmp(flag->name, "--dry-run"))
+                flags->is_dry = true;
+        else if (!strcmp(flag->name, "--undo"))
+                flags->is_undone = true;
+        else if (!strcmp(flag->name, "--server"))
+                return add_server(value, flags);
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else
@@ -306,6 +330,7 @@ int flags_parse(char **argv, unsigned takes, struct flags *out)
 void flags_done(struct flags *flags)
 {
         free(flags->settings);
+        free(flags->servers);
 }
 
 static bool sets(const struct flags *flags, const char *key)

@@ -20,6 +20,7 @@ static const struct verb {
         { "exec-request", cmd_exec_request,
           "run a program as one JSON object says, and answer with another" },
         { "mcp", cmd_mcp, "serve an agent with tools that run in a sandbox, over MCP" },
+        { "mcp-wrap", cmd_mcp_wrap, "have an MCP client start its servers in a sandbox" },
         { "policy", cmd_policy, "show, lint or convert policies, or print their schema" },
         { "profile", cmd_profile, "list, show or lint profiles for agents and languages" },
         { "trust", cmd_trust, "let a project's own policy file allow more" },

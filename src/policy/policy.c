@@ -446,6 +446,8 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
         if (!r)
                 r = deny_control_sockets(policy, err);
         if (!r)
+                r = preset_give_cache(policy, err);
+        if (!r)
                 r = check_links(policy, err);
         if (!r)
                 r = sockets_resolve(policy, err);

@@ -212,6 +212,8 @@ int preset_find_places(abatis_policy *policy, const abatis_policy_options *optio
 int account_home(char **out, abatis_error *err);
 /* Denies the sockets behind which something outside would run commands for this one. */
 int preset_deny_control_sockets(abatis_policy *policy, abatis_error *err);
+/* Once it is known whether /tmp is private. */
+int preset_give_cache(abatis_policy *policy, abatis_error *err);
 
 /* git.c */
 enum git_treatment { GIT_IGNORED, GIT_PROTECTED, GIT_DENIED };

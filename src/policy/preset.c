@@ -331,3 +331,18 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
                 r = add_data_rules(policy, preset, options, err);
         return r < 0 ? r : git_add_rules(policy, preset->git, preset->origin, err);
 }
+
+/* npx, by which most MCP servers are started, starts nothing without a cache that it can write; and the usual one holds programs that are
+ * run outside. So under `mcp`, which writes nothing else, it has one in the private /tmp; never in one that others can write. */
+int preset_give_cache(abatis_policy *policy, abatis_error *err)
+{
+        static const char variable[] = "npm_config_cache", item[] = "npm_config_cache=/tmp/npm";
+
+        if (!policy->has_private_tmp || !policy->preset || strcmp(policy->preset, "mcp"))
+                return 0;
+        for (size_t i = 0; i < policy->environment.count; i++)
+                if (strcspn(policy->environment.items[i], "=") == strlen(variable) &&
+                    !strncmp(policy->environment.items[i], variable, strlen(variable)))
+                        return 0;
+        return strings_add(&policy->environment, item, err);
+}

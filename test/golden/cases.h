@@ -228,6 +228,7 @@ static const struct wish {
         PROFILE("gemini-cli"),
         PROFILE("go"),
         PROFILE("goose"),
+        PROFILE("mcp-server"),
         PROFILE("node"),
         PROFILE("openclaw"),
         PROFILE("opencode"),

@@ -1,5 +1,5 @@
 #!/bin/bash
-# layers.sh: includes go in one direction: cli -> server -> abatis.h -> lib -> backend, run, audit, skill -> plan -> policy -> base.
+# layers.sh: includes go in one direction: cli -> server, agents -> abatis.h -> lib -> backend, run, audit, skill -> plan -> policy -> base.
 #
 #   test/structure/layers.sh
 set -u
@@ -16,8 +16,8 @@ list_includes() { # SRC
 # What each folder may include besides itself and abatis.h.
 may_include() { # FOLDER
         case $1 in
-        cli) echo server ;;
-        server) echo base ;;
+        cli) echo server agents ;;
+        server | agents) echo base ;;
         libc) echo ;;
         lib) echo backend run net watch audit skill plan policy base ;;
         backend | run) echo plan policy base ;;
@@ -143,6 +143,7 @@ planted an_internal_header_in_cli cli/main.c '#include "policy/policy.h"' check_
 planted an_internal_header_in_server server/task.c '#include "run/run.h"' check_direction server
 planted a_policy_in_server server/setting.c '#include "policy/policy.h"' check_direction server
 planted a_server_that_sees_cli server/server.c '#include "cli/cli.h"' check_direction server
+planted an_agents_that_sees_policy agents/wrap.c '#include "policy/policy.h"' check_direction agents
 planted a_lib_that_sees_server lib/abatis.c '#include "server/server.h"' check_direction lib
 planted a_skill_that_sees_run skill/tier.c '#include "run/run.h"' check_direction skill
 planted a_backend_that_sees_run backend/native.c '#include "run/run.h"' check_direction backend

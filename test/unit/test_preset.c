@@ -287,6 +287,30 @@ static void mcp_writes_nothing_of_the_host(void **state)
         abatis_policy_free(policy);
 }
 
+static void mcp_gives_npx_a_cache_in_a_private_tmp_only(void **state)
+{
+        static const char item[] = "npm_config_cache=/tmp/npm";
+        abatis_policy *mcp = new_policy("mcp"), *shared = new_policy("mcp"), *said = new_policy("mcp"),
+                      *dev = new_policy("dev");
+
+        (void)state;
+        set(shared, "filesystem.write", "/tmp");
+        set(said, "environment.pass", "npm_config_cache");
+        assert_int_equal(policy_finish(mcp, NULL), 0);
+        assert_int_equal(policy_finish(shared, NULL), 0);
+        assert_int_equal(policy_finish(said, NULL), 0);
+        assert_int_equal(policy_finish(dev, NULL), 0);
+        assert_true(strings_has(&mcp->environment, item));
+        /* In the host's own, anybody could have put it there. */
+        assert_false(strings_has(&shared->environment, item));
+        assert_false(strings_has(&said->environment, item));
+        assert_false(strings_has(&dev->environment, item));
+        abatis_policy_free(mcp);
+        abatis_policy_free(shared);
+        abatis_policy_free(said);
+        abatis_policy_free(dev);
+}
+
 /* ---- strict --------------------------------------------------------------------------------------------- */
 
 static void strict_shows_the_system_and_the_workspace_only(void **state)
@@ -377,6 +401,7 @@ int main(void)
                 POLICY_TEST(tool_and_mcp_deny_the_data_root),
                 POLICY_TEST(a_workspace_inside_the_denied_data_root_is_refused),
                 POLICY_TEST(mcp_writes_nothing_of_the_host),
+                POLICY_TEST(mcp_gives_npx_a_cache_in_a_private_tmp_only),
                 POLICY_TEST(strict_shows_the_system_and_the_workspace_only),
                 POLICY_TEST(guard_keeps_the_system_from_being_written),
                 POLICY_TEST(guard_denies_the_agent_s_data_and_settings_and_nothing_beside_them),
