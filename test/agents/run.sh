@@ -37,5 +37,6 @@ for mode in $MODES; do
         cd - >/dev/null || exit 1
 done
 take itself ./itself.sh
+take recipes ./recipes.sh
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
