@@ -107,18 +107,30 @@ static char **compose(char **argv)
         return command;
 }
 
+/* A relative path would be the choice of whoever chooses the directory, too. */
+static int take_path(const char *name, const char **out)
+{
+        *out = variable(name);
+        return *out && **out != '/' ? complain("%s: '%s' is no absolute path", name, *out) : 0;
+}
+
 int shell_choose_policy(const char *fallback, struct flags *flags)
 {
-        const char *named = variable("ABATIS_WORKSPACE");
+        abatis_policy_options *policy = &flags->policy;
+        bool is_named;
+        int r = take_path("ABATIS_WORKSPACE", &policy->workspace);
 
-        flags->policy.preset = variable("ABATIS_PROFILE");
-        flags->policy.file = variable("ABATIS_POLICY");
-        flags->policy.workspace = named || !fallback ? named : variable(fallback);
-        flags->policy.layers |= ABATIS_PROTECT_STARTERS;
-        if (!named && is_home_or_above(flags->policy.workspace ? flags->policy.workspace : "."))
-                return complain(
+        is_named = !r && policy->workspace;
+        if (!r && !is_named && fallback)
+                r = take_path(fallback, &policy->workspace);
+        if (!r)
+                r = take_path("ABATIS_POLICY", &policy->file);
+        policy->preset = variable("ABATIS_PROFILE");
+        policy->layers |= ABATIS_PROTECT_STARTERS;
+        if (!r && !is_named && is_home_or_above(policy->workspace ? policy->workspace : "."))
+                r = complain(
                         "the workspace would be your home directory, or one above it; ABATIS_WORKSPACE names another");
-        return 0;
+        return r;
 }
 
 static int run_shell(struct flags *flags, char **argv)

@@ -29,7 +29,7 @@ enter() { # MODE COMMAND...: in the workspace; what it prints comes into TEXT
         code=$?
         return "$code"
 }
-attempts() { echo /usr/bin/python3 -B "$H/ws/scratch/itself.py"; }
+attempts=(/usr/bin/python3 -B "$H/ws/scratch/itself.py")
 
 fresh() {
         chmod -R u+rwx "$H" 2>/dev/null
@@ -39,7 +39,7 @@ fresh() {
         cp "$1" "$H/.local/bin/abatis" && ln "$H/.local/bin/abatis" "$H/.local/bin/abatis-sh"
         git init -q "$H/ws"
         ((EUID)) || chown -R "$ID:$ID" "$H" "$T/scratch"
-        enter user $(attempts) world "$H" || exit 1
+        enter user "${attempts[@]}" world "$H" || exit 1
         rm -rf "$H/.local/state"
         # The record of trust and the log are real ones.
         enter user abatis trust || exit 1
@@ -51,17 +51,16 @@ holds() { # NAME MODE GROUPS COMMAND...
         local name=$1 mode=$2 groups=$3 code before worked
         shift 3
         fresh "$ABATIS"
-        enter user $(attempts) state "$H"
+        enter user "${attempts[@]}" state "$H"
         before=$TEXT
-        # shellcheck disable=SC2086 # groups are words
-        enter "$mode" "$@" "$(attempts) try $H $groups"
+        enter "$mode" "$@" "${attempts[*]} try $H $groups"
         code=$?
         worked=$(grep WORKED <<<"$TEXT" | head -n 8 | tr '\n' ';')
         if [[ $code != 0 || $TEXT != *" tried" || -n $worked ]]; then
                 not_ok "$name" "exit $code: ${worked:-${TEXT:0:300}}"
                 return
         fi
-        enter user $(attempts) state "$H"
+        enter user "${attempts[@]}" state "$H"
         if [[ $TEXT != "$before" ]]; then
                 not_ok "$name" "the tree is another: $(diff <(echo "$before") <(echo "$TEXT") | head -n 4 | tr '\n' ';')"
         elif ! enter user abatis audit verify; then
@@ -72,7 +71,7 @@ holds() { # NAME MODE GROUPS COMMAND...
 }
 
 fresh "$ABATIS"
-enter user $(attempts) control "$H" "$T/scratch"
+enter user "${attempts[@]}" control "$H" "$T/scratch"
 grep '^not ok' <<<"$TEXT" && failed=$((failed + $(grep -c '^not ok' <<<"$TEXT")))
 if [[ $TEXT =~ ([0-9]+)\ work\ outside ]] && ((BASH_REMATCH[1] > 150)); then
         ok "every_attempt_works_outside_(${BASH_REMATCH[1]})"

@@ -21,6 +21,7 @@ cp recipes.py model.py "$T/test" && cp -r "$repo/docs/agents" "$T/docs" && cp -r
         cp "$ABATIS" "$T/bin/abatis" && ln "$T/bin/abatis" "$T/bin/abatis-sh" || exit 1
 
 # An agent that is on no account, asked without a terminal: what AGENT_ARGUMENTS says is put to what a page has, unless a page asks for a list.
+# shellcheck disable=SC2016 # its words are the program's
 agent() { # NAME COMMAND...: as a program in the PATH
         printf '#!/bin/bash\ncase $1 in mcp) set -- "$@" ;; *) set -- "$@" $AGENT_ARGUMENTS ;; esac\nexec %s "$@"\n' "${*:2}" >"$T/bin/$1"
         chmod 755 "$T/bin/$1"

@@ -24,7 +24,7 @@ mkdir -p "$T/bin"
         ln "$T/bin/abatis" "$T/bin/abatis-sh" && chmod 755 "$T"/bin/* || exit 1
 
 for mode in $MODES; do
-        rm -rf "$T/home"
+        rm -rf "${T:?}/home"
         mkdir -p "$T/home/ws" "$T/home/.ssh"
         echo key >"$T/home/.ssh/id"
         echo note >"$T/home/note"

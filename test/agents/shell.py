@@ -166,8 +166,11 @@ class Place(unittest.TestCase):
         self.assertEqual(self.writes(HOME, ABATIS_WORKSPACE=WS).returncode, 1)
         self.assertEqual(self.writes(WS, ABATIS_WORKSPACE=WS).stdout, "x\n")
 
-    def test_what_is_named_must_be_there(self):
-        for more in ({"ABATIS_WORKSPACE": "/nonexistent"}, {"ABATIS_PROFILE": "nonexistent"}, {"ABATIS_POLICY": "/nonexistent"}):
+    def test_what_is_named_must_be_there_and_absolute(self):
+        with open(WS + "/policy.yaml", "w") as file:
+            file.write("version: 1\nextends: guard\n")
+        for more in ({"ABATIS_WORKSPACE": "/nonexistent"}, {"ABATIS_PROFILE": "nonexistent"}, {"ABATIS_POLICY": "/nonexistent"},
+                     {"ABATIS_WORKSPACE": "."}, {"ABATIS_POLICY": "policy.yaml"}):
             result = self.writes(WS, **more)
             self.assertEqual((result.returncode, result.stdout), (125, ""))
             self.assertTrue(result.stderr.startswith("abatis: "))
