@@ -208,13 +208,14 @@ static int report(const struct flags *flags, const abatis_result *result)
 /* Whoever waits for us sees how the command ended, and finds no core file that it did not leave. */
 static void end_by_signal(int number)
 {
+        const struct sigaction usual = { .sa_handler = SIG_DFL };
         const struct rlimit no_core = { 0, 0 };
         sigset_t only;
 
         sigemptyset(&only);
         sigaddset(&only, number);
         setrlimit(RLIMIT_CORE, &no_core);
-        signal(number, SIG_DFL);
+        sigaction(number, &usual, NULL);
         sigprocmask(SIG_UNBLOCK, &only, NULL);
         raise(number);
 }
