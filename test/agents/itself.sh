@@ -36,7 +36,7 @@ fresh() {
         rm -rf "$H"
         mkdir -p "$H/.local/bin" "$H/ws/scratch"
         cp itself.py "$H/ws/scratch"
-        cp "$1" "$H/.local/bin/abatis" && ln "$H/.local/bin/abatis" "$H/.local/bin/abatis-sh"
+        cp "$ABATIS" "$H/.local/bin/abatis" && ln "$H/.local/bin/abatis" "$H/.local/bin/abatis-sh"
         git init -q "$H/ws"
         ((EUID)) || chown -R "$ID:$ID" "$H" "$T/scratch"
         enter user "${attempts[@]}" world "$H" || exit 1
@@ -50,7 +50,7 @@ fresh() {
 holds() { # NAME MODE GROUPS COMMAND...
         local name=$1 mode=$2 groups=$3 code before worked
         shift 3
-        fresh "$ABATIS"
+        fresh
         enter user "${attempts[@]}" state "$H"
         before=$TEXT
         enter "$mode" "$@" "${attempts[*]} try $H $groups"
@@ -70,7 +70,7 @@ holds() { # NAME MODE GROUPS COMMAND...
         fi
 }
 
-fresh "$ABATIS"
+fresh
 enter user "${attempts[@]}" control "$H" "$T/scratch"
 grep '^not ok' <<<"$TEXT" && failed=$((failed + $(grep -c '^not ok' <<<"$TEXT")))
 if [[ $TEXT =~ ([0-9]+)\ work\ outside ]] && ((BASH_REMATCH[1] > 150)); then
@@ -78,6 +78,22 @@ if [[ $TEXT =~ ([0-9]+)\ work\ outside ]] && ((BASH_REMATCH[1] > 150)); then
 else
         not_ok every_attempt_works_outside "${TEXT: -300}"
 fi
+
+# Whoever can replace the link has the next call: then nothing runs.
+for mode in $MODES; do
+        fresh
+        mkdir "$H/links"
+        ln -s "$H/.local/bin/abatis-sh" "$H/links/abatis-sh"
+        name=a_link_that_could_be_replaced_is_refused_by_name_$mode
+        if ! enter "$mode" env ABATIS_PROFILE=guard ABATIS_WORKSPACE="$H/ws" "$H/.local/bin/abatis-sh" 'echo ran' || [[ $TEXT != ran ]]; then
+                not_ok "$name" "the control failed: ${TEXT:0:300}"
+        elif enter "$mode" env ABATIS_PROFILE=guard ABATIS_WORKSPACE="$H/ws" "$H/links/abatis-sh" 'echo ran' ||
+                [[ $TEXT != *"'$H/links/abatis-sh' is a symbolic link that the command could replace"* ]]; then
+                not_ok "$name" "${TEXT:0:300}"
+        else
+                ok "$name"
+        fi
+done
 
 for mode in $MODES; do
         for preset in dev tool mcp strict guard; do
