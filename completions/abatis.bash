@@ -77,7 +77,7 @@ _abatis() {
         COMPREPLY=()
 
         if ((COMP_CWORD == 1)); then
-                _abatis_words run explain check serve exec-request mcp mcp-wrap policy profile trust audit doctor --version --help
+                _abatis_words run sh explain check serve exec-request mcp mcp-wrap hook policy profile trust audit doctor --version --help
                 return
         fi
         _abatis_parse
@@ -133,7 +133,8 @@ _abatis() {
                 fi
                 ;;
         serve) if [[ $word == -* ]]; then _abatis_words --socket --jobs --help; else _abatis_paths -f; fi ;;
-        exec-request) _abatis_words --help ;;
+        exec-request | hook) _abatis_words --help ;;
+        sh) _abatis_paths -f ;;
         mcp) if [[ $word == -* ]]; then _abatis_words "$policy" --best-effort; fi ;;
         mcp-wrap) if [[ $word == -* ]]; then _abatis_words "$policy" --best-effort --server --undo --yes --dry-run; else _abatis_paths -f; fi ;;
         trust) if [[ $word == -* ]]; then _abatis_words --revoke --help; else _abatis_paths -d; fi ;;

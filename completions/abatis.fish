@@ -56,12 +56,14 @@ end
 complete -c abatis -f
 
 complete -c abatis -n __fish_is_first_token -a run -d 'run a command in the sandbox'
+complete -c abatis -n __fish_is_first_token -a sh -d 'a shell whose commands run in the sandbox'
 complete -c abatis -n __fish_is_first_token -a explain -d 'print how a policy would be enforced'
 complete -c abatis -n __fish_is_first_token -a check -d 'ask about one path'
 complete -c abatis -n __fish_is_first_token -a serve -d 'answer requests of programs'
 complete -c abatis -n __fish_is_first_token -a exec-request -d 'run a program as a JSON object says'
 complete -c abatis -n __fish_is_first_token -a mcp -d 'serve an agent with tools, over MCP'
 complete -c abatis -n __fish_is_first_token -a mcp-wrap -d 'have an MCP client start its servers in a sandbox'
+complete -c abatis -n __fish_is_first_token -a hook -d 'refuse what tools of an agent must not touch'
 complete -c abatis -n __fish_is_first_token -a policy -d 'show, lint or convert policies'
 complete -c abatis -n __fish_is_first_token -a profile -d 'list, show or lint profiles'
 complete -c abatis -n __fish_is_first_token -a trust -d 'let the policy file of a project allow more'
@@ -71,6 +73,7 @@ complete -c abatis -n __fish_is_first_token -l version -d 'print the version'
 complete -c abatis -n __fish_is_first_token -l help -d 'explain the verbs'
 
 complete -c abatis -n __abatis_needs_access -a 'read write execute'
+complete -c abatis -n '__abatis_is_verb sh' -F
 complete -c abatis -n '__abatis_is_verb check; and not __abatis_needs_access' -F
 complete -c abatis -n '__abatis_is_verb run explain' -a '(__abatis_complete_command)'
 

@@ -87,7 +87,10 @@ enum {
                 8, /* make the private directories that a shipped profile keeps for what runs inside */
         ABATIS_NO_DEFAULT_LIMITS = 16, /* no limit but those that somebody sets; see abatis_policy_new() */
         ABATIS_DENY_SECRETS =
-                32 /* deny keys, tokens and histories of the user's, as preset dev, whatever is extended */
+                32, /* deny keys, tokens and histories of the user's, as preset dev, whatever is extended */
+        ABATIS_PROTECT_STARTERS =
+                64 /* protect what programs outside run or take commands from, whether it exists yet or not: settings of agents
+                      and editors in the workspace, and where the home is writable what shells and sessions start with */
 };
 
 /* Below everything that the options name lie limits.timeout 30s and limits.output 1MiB: whoever embeds this waits for

@@ -41,10 +41,11 @@ struct flags {
         bool is_agreed, is_dry, is_undone; /* of mcp-wrap */
         const char **servers;              /* owned, each is borrowed; ends with NULL, or is NULL: all */
         size_t server_count;
-        const char *tier;    /* borrowed, or NULL */
-        const char *context; /* borrowed, or NULL */
-        int result_fd;       /* -1: none */
-        char **rest;         /* borrowed: what follows the flags */
+        bool ends_as_command; /* a signal that ended the command ends us */
+        const char *tier;     /* borrowed, or NULL */
+        const char *context;  /* borrowed, or NULL */
+        int result_fd;        /* -1: none */
+        char **rest;          /* borrowed: what follows the flags */
 };
 
 /* Parses up to "--" or the first word that is no flag. Prints one line and returns EXIT_REFUSED on an error. */
@@ -83,6 +84,8 @@ void read_path(char *word);
 
 /* The file that we are, as far as the system tells it; or NULL. */
 const char *own_program(void);
+/* The same when a script has made us its interpreter, and the system tells the script's. */
+const char *own_interpreter(void);
 /* A file without a name in any directory, and the path by which a program that we become can open it. A descriptor, or -1 with
  * errno. */
 enum { SCRATCH_PATH_SIZE = 32 };
@@ -95,7 +98,16 @@ int signals_take(int signals, const sigset_t *held);
 /* Blocks what ends a server, each of them that is not ignored, and SIGPIPE, which is never taken. */
 void serve_hold_signals(sigset_t *held);
 
+/* Runs flags->rest, and returns the exit code. */
+int run_with_flags(const struct flags *flags);
+
+/* cmd_sh.c: the policy that abatis-sh has, as the environment names it; `fallback` is a variable that may name the workspace, or NULL.
+ * Prints one line and returns an exit code on an error. */
+int shell_choose_policy(const char *fallback, struct flags *flags);
+
 int cmd_run(char **argv);
+int cmd_sh(char **argv);
+int cmd_hook(char **argv);
 int cmd_serve(char **argv);
 int cmd_mcp(char **argv);
 int cmd_mcp_wrap(char **argv);

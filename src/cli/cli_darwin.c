@@ -23,6 +23,11 @@ const char *own_program(void)
         return _NSGetExecutablePath(path, &size) ? NULL : path;
 }
 
+const char *own_interpreter(void)
+{
+        return own_program();
+}
+
 /* It has a name, which nobody can guess, for as long as it takes to remove it. */
 int scratch_open(char path[SCRATCH_PATH_SIZE])
 {

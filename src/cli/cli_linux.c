@@ -1,5 +1,6 @@
 /* cli_linux.c: what the command line asks of Linux. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -17,6 +18,14 @@ void read_path(char *word)
 const char *own_program(void)
 {
         return (const char *)getauxval(AT_EXECFN);
+}
+
+const char *own_interpreter(void)
+{
+        static char path[PATH_MAX];
+        ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+        return length > 0 ? path : NULL;
 }
 
 int scratch_open(char path[SCRATCH_PATH_SIZE])

@@ -38,6 +38,18 @@ int cmd_exec_request(char **argv)
         return complain("exec-request is not for Windows yet");
 }
 
+int cmd_sh(char **argv)
+{
+        (void)argv;
+        return complain("abatis-sh is not for Windows yet");
+}
+
+int cmd_hook(char **argv)
+{
+        (void)argv;
+        return complain("hook is not for Windows yet");
+}
+
 int cmd_mcp(char **argv)
 {
         (void)argv;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,8 +205,23 @@ static int report(const struct flags *flags, const abatis_result *result)
         return r;
 }
 
+/* Whoever waits for us sees how the command ended, and finds no core file that it did not leave. */
+static void end_by_signal(int number)
+{
+        const struct sigaction usual = { .sa_handler = SIG_DFL };
+        const struct rlimit no_core = { 0, 0 };
+        sigset_t only;
+
+        sigemptyset(&only);
+        sigaddset(&only, number);
+        setrlimit(RLIMIT_CORE, &no_core);
+        sigaction(number, &usual, NULL);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+        raise(number);
+}
+
 /* The job is prepared first: what needs no policy is done while the policy is read. */
-static int run_with_flags(const struct flags *flags)
+int run_with_flags(const struct flags *flags)
 {
         /* Never freed: the process ends with the command, and the caller waits for that. */
         static abatis_sandbox *sandbox;
@@ -268,6 +284,8 @@ static int run_with_flags(const struct flags *flags)
         if (r < 0 || flags->has_json || flags->result_fd >= 0)
                 sigprocmask(SIG_SETMASK, &before, NULL);
         r = r < 0 ? fail(&err) : report(flags, result);
+        if (flags->ends_as_command && result && r == 128 + abatis_result_signal(result))
+                end_by_signal(r - 128);
         /* Jobs that were begun ahead look like ours, and end a little after us. */
         if (RUN_PREPARED) {
                 abatis_result_free(result);

@@ -87,7 +87,7 @@ static void say_that_there_is_no_log(const struct flags *flags)
                 "abatis: warning: nothing is written down: there is no audit log on Windows yet (--no-audit)\n");
 }
 
-static int run_with_flags(const struct flags *flags)
+int run_with_flags(const struct flags *flags)
 {
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
         abatis_sandbox *sandbox = NULL;

@@ -14,6 +14,7 @@ static const struct verb {
         const char *summary;
 } verbs[] = {
         { "run", cmd_run, "run a command in a sandbox" },
+        { "sh", cmd_sh, "a shell whose commands run in a sandbox; abatis-sh is the same" },
         { "explain", cmd_explain, "print what would be enforced, and by what; run nothing" },
         { "check", cmd_check, "ask whether the policy allows to read, write or execute a path" },
         { "serve", cmd_serve, "answer requests of programs, as lines of JSON" },
@@ -21,6 +22,7 @@ static const struct verb {
           "run a program as one JSON object says, and answer with another" },
         { "mcp", cmd_mcp, "serve an agent with tools that run in a sandbox, over MCP" },
         { "mcp-wrap", cmd_mcp_wrap, "have an MCP client start its servers in a sandbox" },
+        { "hook", cmd_hook, "refuse what an agent's own tools must not touch" },
         { "policy", cmd_policy, "show, lint or convert policies, or print their schema" },
         { "profile", cmd_profile, "list, show or lint profiles for agents and languages" },
         { "trust", cmd_trust, "let a project's own policy file allow more" },
@@ -53,9 +55,29 @@ static void occupy_standard_descriptors(void)
                         open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
+/* The name by which we were called: login shells have a dash before theirs. */
+static bool is_shell(const char *name)
+{
+        const char *slash = strrchr(name, '/');
+
+        return !strcmp(slash ? slash + 1 : name + (*name == '-'), "abatis-sh");
+}
+
+static int start_shell(char **argv)
+{
+        static char login[] = "-l";
+
+        if (**argv != '-')
+                return cmd_sh(argv + 1);
+        *argv = login;
+        return cmd_sh(argv);
+}
+
 int main(int argc, char **argv)
 {
         occupy_standard_descriptors();
+        if (argc && is_shell(*argv))
+                return start_shell(argv);
         if (argc < 2)
                 return complain("no verb given; 'abatis --help' lists them");
         if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

@@ -308,8 +308,8 @@ static int compose_ceiling(abatis_policy *policy, const struct layer *layer,
         return r ? r : apply_layer(policy->ceiling, layer, &manner, err);
 }
 
-/* A preset knows what to do about the workspace's repository; without one it is protected, or what is written there
- * would run outside with the next git command. */
+/* A preset knows what to do about the workspace's repository; without one, or for a shell of an agent's, it is protected, or what is
+ * written there would run outside with the next git command. */
 static int protect_repository(abatis_policy *policy, abatis_error *err)
 {
         size_t before = policy->rule_count;
@@ -317,7 +317,7 @@ static int protect_repository(abatis_policy *policy, abatis_error *err)
         int r;
 
         policy_decide_by_paths(policy, ABATIS_WRITE, policy->workspace, &is_writable);
-        if (policy->preset || !is_writable)
+        if ((policy->preset && !policy->protects_starters) || !is_writable)
                 return 0;
         r = git_add_rules(policy, GIT_PROTECTED, "git", err);
         policy_drop_repeated(policy, before);
@@ -363,6 +363,7 @@ int compose_files(abatis_policy *policy, const struct files *files, const abatis
                 r = compose_ceiling(policy, files->system, options, err);
         if (!r && options->layers & ABATIS_DENY_SECRETS)
                 r = preset_deny_secrets(policy, "secrets", err);
+        policy->protects_starters = options->layers & ABATIS_PROTECT_STARTERS;
         if (!r)
                 r = remember_sources(policy, files, options, err);
         return r ? r : protect_repository(policy, err);

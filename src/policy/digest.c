@@ -213,6 +213,7 @@ int abatis_policy_digest(abatis_policy *policy, char out[ABATIS_DIGEST_SIZE], ab
         add_strings(&hash, &policy->sources);
         add_string(&hash, policy->preset);
         add_string(&hash, policy->program);
+        add_string(&hash, policy->called);
         add_string(&hash, policy->homes[0]);
         add_string(&hash, policy->homes[1]);
         add_string(&hash, policy->data);

@@ -9,8 +9,7 @@
 #include "base/own.h"
 #include "policy/compose.h"
 
-/* The path, or something in it. */
-static bool is_writable(const abatis_policy *policy, const char *real)
+bool policy_may_write(const abatis_policy *policy, const char *real)
 {
         bool is_allowed;
         const struct rule *rule = policy_decide_by_paths(policy, ABATIS_WRITE, real, &is_allowed);
@@ -26,7 +25,7 @@ static bool is_writable(const abatis_policy *policy, const char *real)
 /* Nearly always: one system call. */
 static bool is_closed(const abatis_policy *policy, const char *path)
 {
-        return path_is_clean(path) && !is_writable(policy, path) && path_has_no_link(path);
+        return path_is_clean(path) && !policy_may_write(policy, path) && path_has_no_link(path);
 }
 
 static int protect(abatis_policy *policy, const char *path, abatis_error *err)
@@ -44,9 +43,9 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         /* What its owner cannot look at the command cannot change. What does not exist cannot be protected. */
         if (r < 0 || facts.kind == PATH_ABSENT)
                 return 0;
-        is_open = is_writable(policy, facts.real);
+        is_open = policy_may_write(policy, facts.real);
         for (size_t i = 0; i < facts.links.count; i++)
-                is_open |= is_writable(policy, facts.links.items[i]);
+                is_open |= policy_may_write(policy, facts.links.items[i]);
         r = is_open ? policy_add_rule(policy, RULE_PROTECT, facts.real, "itself", err) : 0;
         if (r < 0 || !is_open)
                 return r;
@@ -110,11 +109,28 @@ static int protect_log(abatis_policy *policy, const char *closed, abatis_error *
         directory = strndup(log, (size_t)(strrchr(log, '/') - log) + (strrchr(log, '/') == log));
         if (!directory)
                 return error_memory(err);
-        if (closed && path_is_below(closed, directory) ? !is_writable(policy, directory)
+        if (closed && path_is_below(closed, directory) ? !policy_may_write(policy, directory)
                                                        : is_closed(policy, directory))
                 return 0;
         policy->audit.is_exposed = true;
         return protect_exposed(policy, log, directory, err);
+}
+
+/* Both names that we have, and the one that we were called by: who replaces one of them is asked the next time. */
+static int protect_program(abatis_policy *policy, const char *program, abatis_error *err)
+{
+        OWN_FREE char *directory = strndup(program, (size_t)(strrchr(program, '/') - program) + 1);
+        OWN_FREE char *plain = directory ? text_join(directory, "abatis", "") : NULL,
+                      *shell = directory ? text_join(directory, "abatis-sh", "") : NULL;
+        const char *const paths[] = { program, plain, shell };
+        int r = 0;
+
+        if (!plain || !shell)
+                return error_memory(err);
+        for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && !r; i++)
+                if (policy_may_write(policy, paths[i]) && (!i || strcmp(paths[i], program)))
+                        r = protect(policy, paths[i], err);
+        return r;
 }
 
 int itself_protect(abatis_policy *policy, abatis_error *err)
@@ -123,8 +139,10 @@ int itself_protect(abatis_policy *policy, abatis_error *err)
         bool is_state_closed;
         int r = 0;
 
-        if (policy->program && is_writable(policy, policy->program))
-                r = protect(policy, policy->program, err);
+        if (policy->program)
+                r = protect_program(policy, policy->program, err);
+        if (!r && policy->called && policy->program && strcmp(policy->called, policy->program))
+                r = protect_program(policy, policy->called, err);
         for (size_t i = 0; i < policy->sources.count && !r; i++)
                 r = protect(policy, policy->sources.items[i], err);
         if (!r)

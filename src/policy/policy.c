@@ -359,6 +359,7 @@ void abatis_policy_free(abatis_policy *policy)
         free(policy->rules);
         free(policy->workspace);
         free(policy->program);
+        free(policy->called);
         free(policy->homes[0]);
         free(policy->homes[1]);
         strings_done(&policy->connect);
@@ -453,6 +454,8 @@ int policy_finish(abatis_policy *policy, abatis_error *err)
                 r = sockets_resolve(policy, err);
         if (!r)
                 r = itself_protect(policy, err);
+        if (!r && policy->protects_starters)
+                r = starters_protect(policy, err);
         if (!r)
                 r = check_workspace(policy, err);
         if (!r)

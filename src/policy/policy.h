@@ -85,6 +85,7 @@ struct abatis_policy {
         const char *preset; /* static; NULL when there is none below what files say */
         char *workspace;    /* owned: real */
         char *program;      /* owned: real; what the command must not replace, or NULL */
+        char *called;       /* owned: the absolute path by which that was called, or NULL */
         char *homes[2];     /* owned, real: $HOME and the account's, when they differ; NULL when unknown */
         char *data;         /* owned: real, or NULL */
         struct rule *rules; /* owned; whoever changes them calls policy_changed() */
@@ -120,6 +121,7 @@ struct abatis_policy {
         bool passes_any_name;         /* in a list: what TLS and HTTP name need not be who was asked for */
         bool has_no_loopback;         /* where the network is denied: then there are no sockets but pairs */
         bool forbids_forks;
+        bool protects_starters;      /* what programs outside run, or take commands from */
         bool shares_session;         /* commands of one sandbox have /tmp and processes in common */
         bool is_finished;            /* policy_finish() has seen to everything since the last change */
         bool denies_control_sockets; /* it has seen to that */
@@ -230,6 +232,10 @@ bool policy_executes(const abatis_policy *policy, const char *real);
 
 /* itself.c: keeps the command from changing what the next run depends on. */
 int itself_protect(abatis_policy *policy, abatis_error *err);
+/* The path, which is real, or something in it may be written. */
+bool policy_may_write(const abatis_policy *policy, const char *real);
+/* starters.c: what programs outside run, or take commands from, whether it exists yet or not. */
+int starters_protect(abatis_policy *policy, abatis_error *err);
 /* Finds the places of network.unix, and keeps the command from putting anything else there. For policy_finish(). */
 int sockets_resolve(abatis_policy *policy, abatis_error *err);
 

@@ -291,6 +291,10 @@ int preset_find_places(abatis_policy *policy, const abatis_policy_options *optio
                 policy->program = path_real(options->program);
                 if (!policy->program && errno == ENOMEM)
                         r = error_memory(err);
+                if (!r && *options->program == '/') {
+                        policy->called = strdup(options->program);
+                        r = policy->called ? 0 : error_memory(err);
+                }
         }
         if (!r && options->data)
                 r = resolve_directory("data directory", options->data, &policy->data, err);

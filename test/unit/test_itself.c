@@ -31,7 +31,8 @@ static abatis_policy *make(const struct world *world)
 #define made(...) make(&(struct world){ __VA_ARGS__ })
 
 /* Writable but for these. */
-static void assert_holds(abatis_policy *policy, const char *writable, const char *const *held)
+static void assert_holds_as(const char *origin, abatis_policy *policy, const char *writable,
+                            const char *const *held)
 {
         assert_true(may(policy, ABATIS_WRITE, writable));
         for (; *held; held++) {
@@ -42,11 +43,13 @@ static void assert_holds(abatis_policy *policy, const char *writable, const char
                 if (is_allowed)
                         fail_msg("'%s' may be written", *held);
                 assert_non_null(rule);
-                assert_string_equal(rule->origin, "itself");
+                assert_string_equal(rule->origin, origin);
                 assert_true(may(policy, ABATIS_READ, *held));
         }
         abatis_policy_free(policy);
 }
+
+#define assert_holds(...) assert_holds_as("itself", __VA_ARGS__)
 
 #define HELD(...)                 \
         (const char *const[])     \
@@ -205,6 +208,67 @@ static void a_closed_home_is_no_obstacle(void **state)
         setenv("HOME", at("home"), 1);
 }
 
+static void both_names_of_the_program_are_held(void **state)
+{
+        (void)state;
+        make_file("home/bin/abatis", "");
+        make_file("home/bin/abatis-sh", "");
+        assert_holds(made(.workspace = at("home"), .program = at("home/bin/abatis-sh")), at("home/bin/other"),
+                     HELD(at("home/bin/abatis"), at("home/bin/abatis-sh")));
+}
+
+/* The plan refuses what could be replaced by the link's name. */
+static void the_name_that_it_was_called_by_is_held(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_file("opt/abatis", "");
+        make_dir("home/bin");
+        assert_int_equal(symlink(at("opt/abatis"), at("home/bin/abatis")), 0);
+        policy = made(.workspace = at("home"), .program = at("home/bin/abatis"));
+        assert_non_null(rule_for(policy, RULE_PROTECT, at("opt/abatis")));
+        assert_int_equal(rule_for(policy, RULE_PROTECT, at("opt/abatis"))->facts.links.count, 1);
+        abatis_policy_free(policy);
+}
+
+/* ---- what programs outside run -------------------------------------------------------------------------- */
+
+static void what_programs_outside_run_is_held_before_it_is_there(void **state)
+{
+        (void)state;
+        make_dir("ws/.vscode");
+        assert_holds_as("starters", made(.layers = ABATIS_PROTECT_STARTERS), at("ws/x"),
+                        HELD(at("ws/.mcp.json"), at("ws/.claude"), at("ws/.claude/settings.json"),
+                             at("ws/.vscode/tasks.json"), at("ws/.envrc"), at("ws/.abatis.yaml")));
+        assert_holds_as("starters", made(.layers = ABATIS_PROTECT_STARTERS, .preset = "guard"), at("home/x"),
+                        HELD(at("home/.bashrc"), at("home/.bash_profile"), at("home/.claude/settings.json"),
+                             at("home/.local/bin/sh"), at("home/.config/systemd/user/x"),
+                             at("ws/.mcp.json")));
+}
+
+static void the_repository_is_held_too_whatever_the_preset(void **state)
+{
+        (void)state;
+        make_dir("ws/.git/hooks");
+        make_file("ws/.git/config", "");
+        assert_holds_as("git", made(.layers = ABATIS_PROTECT_STARTERS, .preset = "guard"),
+                        at("ws/.git/index"), HELD(at("ws/.git/hooks/pre-commit"), at("ws/.git/config")));
+}
+
+static void without_the_word_it_is_the_commands(void **state)
+{
+        abatis_policy *policy = made(.preset = "guard");
+
+        (void)state;
+        assert_true(may(policy, ABATIS_WRITE, at("ws/.mcp.json")));
+        assert_true(may(policy, ABATIS_WRITE, at("home/.bashrc")));
+        abatis_policy_free(policy);
+        policy = made(.layers = ABATIS_PROTECT_STARTERS, .preset = "mcp");
+        assert_int_equal(count_rules(policy, RULE_PROTECT), 0);
+        abatis_policy_free(policy);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -217,6 +281,11 @@ int main(void)
                 COMPOSITION_TEST(a_link_that_can_be_replaced_is_not_forgotten),
                 COMPOSITION_TEST(what_could_be_made_is_told),
                 COMPOSITION_TEST(a_closed_home_is_no_obstacle),
+                COMPOSITION_TEST(both_names_of_the_program_are_held),
+                COMPOSITION_TEST(the_name_that_it_was_called_by_is_held),
+                COMPOSITION_TEST(what_programs_outside_run_is_held_before_it_is_there),
+                COMPOSITION_TEST(the_repository_is_held_too_whatever_the_preset),
+                COMPOSITION_TEST(without_the_word_it_is_the_commands),
         };
 
         return cmocka_run_group_tests_name("itself", tests, NULL, NULL);

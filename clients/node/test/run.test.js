@@ -127,7 +127,7 @@ fact('a command that is not there is an error with a code', async () => {
 fact('the program is found where it is said to be', async (workspace) => {
   const before = { ...process.env }
   fs.mkdirSync('bin')
-  fs.symlinkSync(before.ABATIS, 'bin/abatis')
+  fs.copyFileSync(before.ABATIS, 'bin/abatis') // a link that the command could replace is refused
   try {
     assert.equal((await run(['echo', '1'], { abatis: before.ABATIS })).stdout, '1\n')
     delete process.env.ABATIS
