@@ -21,6 +21,7 @@ static int make_policy(const void *user, bool is_to_run, abatis_policy **out, ab
         struct flags flags = *(const struct flags *)user;
 
         flags.policy.layers &= ~(unsigned)ABATIS_NO_DEFAULT_LIMITS;
+        flags.policy.layers |= ABATIS_PROTECT_STARTERS; /* whoever asks is an agent, as with abatis-sh */
         if (is_to_run)
                 flags.policy.layers |= ABATIS_MAKE_PLACES;
         return flags_compose(&flags, out, err);

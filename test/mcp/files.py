@@ -70,7 +70,8 @@ def nothing_outside_the_workspace_is_written_by_any_way(workspace):
             expect(file.read() == "s3cret" and os.listdir(outside) == ["secret"], "it was changed")
         with Mcp("--write", outside) as server:
             for way in ways:
-                server.works("write_file", path=way, content="changed")
+                if not way.startswith("/proc"):  # followed for nobody, where every write is asked about
+                    server.works("write_file", path=way, content="changed")
         with open(f"{outside}/secret") as file:
             expect(file.read() == "changed" and sorted(os.listdir(outside)) == ["new", "secret"], "the control")
 
@@ -125,6 +126,21 @@ def what_permissions_forbid_stays_forbidden(workspace):
         server.fails("write_file", "Permission denied", path="closed", content="x")
         os.chmod("closed", 0o600)
         expect(server.works("read_file", path="closed")["content"] == "s3cret", "the control")
+
+
+def what_programs_outside_would_run_is_not_written(workspace):
+    os.makedirs(".git/hooks")
+    put(".git/config", "[core]")
+    starters = [".mcp.json", ".vscode/tasks.json", ".claude/settings.json", ".envrc", ".git/hooks/pre-commit", ".git/config"]
+    with Mcp() as server:
+        for path in starters:
+            expect(server.works("check_path", access="write", path=path)["allowed"] is False, path)
+            expect(server.call("write_file", path=path, content="x")["isError"] is True, path)
+            server.call("run_command", command=["sh", "-c", 'mkdir -p "$(dirname "$1")"; echo x >"$1"', "sh", path])
+        server.works("write_file", path="mcp.json", content="the control")
+    with open(".git/config") as file:
+        expect(file.read() == "[core]", "it was changed")
+    expect(sorted(os.listdir(".")) == [".git", "mcp.json"] and os.listdir(".git/hooks") == [], "something was left")
 
 
 # ---- how much there is ----

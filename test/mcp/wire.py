@@ -298,12 +298,15 @@ def a_private_tmp_does_not_hide_it_from_its_tools(workspace):
 def no_call_gives_the_next_one_more(workspace):
     outside = f"{TOP}/scratch/{unique()}"
     more = json.dumps({"filesystem": {"write": ["/"], "read": ["/"]}, "network": {"mode": "allow"}, "limits": {"timeout": "none"}})
-    for write in ({"tool": "write_file", "path": ".abatis.yaml", "content": more}, {"tool": "run_script", "script": f"printf %s '{more}' > .abatis.yaml"}):
+    for tool, write in (("write_file", {"path": ".abatis.yaml", "content": more}), ("run_script", {"script": f"printf %s '{more}' > .abatis.yaml"})):
         with Mcp() as server:
-            tool = write.pop("tool")
-            server.works(tool, **write)
-            expect(server.call("write_file", path=outside, content="x")["isError"] is True and not os.path.exists(outside), tool)
-        os.remove(".abatis.yaml")
+            result = server.call(tool, **write)
+            expect((result["isError"] or result["structuredContent"]["exit_code"]) and not os.path.exists(".abatis.yaml"), f"{tool}: {result}")
+    with open(".abatis.yaml", "w") as file:
+        file.write(more)
+    with Mcp() as server: # of a project that nobody trusts
+        expect(server.call("write_file", path=outside, content="x")["isError"] is True and not os.path.exists(outside), "it has more")
+    os.remove(".abatis.yaml")
     with Mcp("--write", os.path.dirname(outside)) as server:
         server.works("write_file", path=outside, content="x")
     os.remove(outside)

@@ -7,30 +7,14 @@
 # the cache, the ends · warm.py: what of this machine counts for a warm sandbox · door.py: the socket · confined.py: who is in a sandbox,
 # with namespaces and where none can be made · exec.py: exec-request and trust tiers
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-repo=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$repo/build}
-ABATIS=${ABATIS:-$BUILD/abatis}
-readonly ORDINARY_UID=4343
-# shellcheck source-path=SCRIPTDIR source=../sums.sh
-. "$here/../sums.sh"
+# shellcheck source-path=SCRIPTDIR source=../stage.sh
+. "$(dirname "$0")/../stage.sh"
 
-T=$(mktemp -d /var/tmp/abatis-server.XXXXXX) || exit 1
-trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
-mkdir "$T/bin" "$T/test" "$T/scratch" "$T/home"
-cp "$ABATIS" "$T/bin/abatis" && "${CC:-cc}" -O2 -Wall -Wextra -Werror -o "$T/bin/enter" "$here/../tree/enter.c" || exit 1
-cp "$here"/*.py "$here"/*.txt "$repo/docs/server.schema.json" "$repo/docs/SERVER.md" "$T/test/"
-chmod -R a+rX "$T"
-as_user=()
-if ((EUID == 0)); then
-        chown "$ORDINARY_UID:$ORDINARY_UID" "$T/scratch" "$T/home"
-        as_user=(setpriv --reuid="$ORDINARY_UID" --regid="$ORDINARY_UID" --clear-groups)
-fi
-
-cd "$T/scratch" || exit 1
-clean=(env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$T/home" LANG=C.UTF-8 SERVER_TOP="$T" ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"})
+"${CC:-cc}" -O2 -Wall -Wextra -Werror -o "$T/bin/enter" "$here/../tree/enter.c" || exit 1
+cp "$here"/*.txt "$repo/docs/server.schema.json" "$repo/docs/SERVER.md" "$T/test/"
+stage_open
 for part in conformance serve warm door confined exec; do
-        take "$part" "${as_user[@]}" "${clean[@]}" /usr/bin/python3 -B "$T/test/$part.py" "$@"
+        take_python "$part" "$@"
 done
 for mode in none docker; do
         take "confined_$mode" "${as_user[@]}" "${clean[@]}" "$T/bin/enter" "$ORDINARY_UID" "$mode" \
@@ -40,8 +24,6 @@ if ((EUID == 0)); then
         # Root may open the socket of anybody, and is nobody's user here.
         take stranger env SERVER_TOP="$T" /usr/bin/python3 -B "$T/test/stranger.py" "$ORDINARY_UID" "$@"
 else
-        echo "skip another_user_is_refused - that takes two users, and so root"
-        skipped=$((skipped + 1))
+        skip another_user_is_refused "that takes two users, and so root"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+stage_close
