@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 
-#include "agents/servers.h"
 #include "agents/wrap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,7 +23,9 @@ static void check(bool is_true)
 
 static struct wrap_options options(bool is_undone)
 {
-        return (struct wrap_options){ .is_undone = is_undone, .program = "/usr/bin/abatis", .flags = flags };
+        return (struct wrap_options){ .is_undone = is_undone,
+                                      .program = { "/usr/bin/abatis", NULL },
+                                      .flags = flags };
 }
 
 static void strip(json_t *holder)
@@ -79,15 +80,16 @@ static void check_rest(const char *text, size_t length, const struct wrap *wrap)
 
 static bool has_wrapped(const char *text, size_t length)
 {
+        const struct servers_program program = { "/usr/bin/abatis", NULL };
         struct jsonc document;
         struct servers servers;
         bool found = false;
         abatis_error err;
 
         check(!jsonc_parse(text, length, &document, &err));
-        check(!servers_find(&document, "/usr/bin/abatis", &servers, &err));
+        check(!servers_find(&document, &program, &servers, &err));
         for (size_t i = 0; i < servers.count; i++)
-                found |= servers.items[i].state == SERVER_WRAPPED;
+                found |= servers.items[i].state == SERVER_WRAPPED || servers.items[i].state == SERVER_FOREIGN;
         servers_done(&servers);
         jsonc_done(&document);
         return found;

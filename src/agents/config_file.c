@@ -19,8 +19,6 @@
 #include "base/text.h"
 
 #define BACKUP ".abatis-backup"
-enum { BACKUPS_MAX = 100 };
-
 static int read_whole(int fd, const char *path, struct text *out, abatis_error *err)
 {
         char piece[16384];
@@ -132,29 +130,52 @@ static bool holds(const char *path, const char *text, size_t length)
                !memcmp(found.data, text, length);
 }
 
+char *config_file_backup(const struct config_file *file, unsigned number)
+{
+        OWN_TEXT struct text name = { 0 };
+        char *path;
+
+        text_addf(&name, number ? "%s" BACKUP ".%u" : "%s" BACKUP, file->path, number);
+        return text_take(&name, &path, NULL) < 0 ? NULL : path;
+}
+
+bool config_file_has_backup(const struct config_file *file, const char *text, size_t length)
+{
+        bool is_there = true, is_found = false;
+
+        for (unsigned number = 0; number < CONFIG_FILE_BACKUPS && is_there && !is_found; number++) {
+                OWN_FREE char *name = config_file_backup(file, number);
+
+                is_there = name && !access(name, F_OK);
+                is_found = is_there && holds(name, text, length);
+        }
+        return is_found;
+}
+
 /* What was copied before is never overwritten: the copy is the first that is the same, or one that is not there yet. */
 static int keep_copy(const struct config_file *file, char **out, abatis_error *err)
 {
-        for (unsigned number = 0; number < BACKUPS_MAX; number++) {
-                OWN_TEXT struct text name = { 0 };
+        for (unsigned number = 0; number < CONFIG_FILE_BACKUPS; number++) {
+                OWN_FREE char *name = config_file_backup(file, number);
                 OWN_FD int fd = -1;
                 int r;
 
-                text_addf(&name, number ? "%s" BACKUP ".%u" : "%s" BACKUP, file->path, number);
-                if (name.has_failed)
+                if (!name)
                         return error_memory(err);
-                fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
                 if (fd < 0 && errno != EEXIST)
-                        return error_os(err, errno, "cannot write '%s'", name.data);
-                if (fd < 0 && !holds(name.data, file->text, file->length))
+                        return error_os(err, errno, "cannot write '%s'", name);
+                if (fd < 0 && !holds(name, file->text, file->length))
                         continue;
-                r = fd < 0 ? 0 : fill(fd, file, file->text, file->length, name.data, err);
+                r = fd < 0 ? 0 : fill(fd, file, file->text, file->length, name, err);
                 if (r < 0)
-                        unlink(name.data);
-                return r < 0 ? r : text_take(&name, out, err);
+                        unlink(name);
+                if (!r)
+                        *out = take_pointer(name);
+                return r;
         }
         return error_set(err, ABATIS_E_INVALID, "there are %d copies '%s" BACKUP "*' already: remove some",
-                         BACKUPS_MAX, file->path);
+                         CONFIG_FILE_BACKUPS, file->path);
 }
 
 static bool is_unchanged(const struct config_file *file)
@@ -211,11 +232,11 @@ int config_file_replace(const struct config_file *file, const char *text, size_t
                         abatis_error *err)
 {
         OWN_FREE char *copy = NULL;
-        int r = keep_copy(file, &copy, err);
+        int r = backup ? keep_copy(file, &copy, err) : 0;
 
         if (!r)
                 r = put_in_place(file, text, length, err);
-        if (!r)
+        if (!r && backup)
                 *backup = take_pointer(copy);
         return r;
 }

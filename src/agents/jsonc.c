@@ -145,6 +145,17 @@ static int compare_strings(const char *left, const char *left_end, const char *r
         return (left < left_end) - (right < right_end);
 }
 
+static bool means(const struct jsonc *document, size_t start, size_t end, const char *string)
+{
+        const char *text = document->text;
+        size_t length = strlen(string);
+
+        if (!memchr(text + start, '\\', end - start))
+                return end - start == length + 2 && !memcmp(text + start + 1, string, length);
+        /* A backslash in `string` itself would be read as an escape: none of ours has one. */
+        return !compare_strings(text + start + 1, text + end - 1, string, string + length);
+}
+
 static int read_string(struct reader *reader)
 {
         const char *text = reader->document->text;
@@ -315,6 +326,10 @@ static int read_member(struct reader *reader)
         int r = peek(reader) == '"' ? read_string(reader) : refuse(reader, "a key in quotes is missing");
 
         key_end = reader->at;
+        /* What stands there may be found by any other key. */
+        if (!r && means(reader->document, key, key_end, "__proto__"))
+                r = jsonc_refuse(reader->document, key, reader->err,
+                                 "a key that clients in JavaScript read as something else");
         if (!r)
                 r = skip(reader);
         if (!r && peek(reader) != ':')
@@ -379,6 +394,19 @@ static int read_value(struct reader *reader, size_t key, size_t key_end)
         return r;
 }
 
+/* Some clients end a line with such a return, and with it a comment; others do not. */
+static int refuse_returns(struct reader *reader)
+{
+        const char *text = reader->document->text, *end = text + reader->document->length;
+
+        for (const char *at = text; (at = memchr(at, '\r', (size_t)(end - at))); at++)
+                if (at + 1 == end || at[1] != '\n') {
+                        reader->at = (size_t)(at - text);
+                        return refuse(reader, "a return without a newline");
+                }
+        return 0;
+}
+
 static int read_document(struct reader *reader)
 {
         struct jsonc *document = reader->document;
@@ -389,7 +417,9 @@ static int read_document(struct reader *reader)
                 return refuse(reader, "not UTF-8");
         /* What some editors put at the beginning. */
         reader->at = document->length >= 3 && !memcmp(document->text, "\xef\xbb\xbf", 3) ? 3 : 0;
-        r = skip(reader);
+        r = refuse_returns(reader);
+        if (!r)
+                r = skip(reader);
         if (!r)
                 r = read_value(reader, 0, 0);
         if (!r)
@@ -437,17 +467,6 @@ size_t jsonc_next(const struct jsonc *document, size_t parent, size_t value)
         size_t next = document->values[value].after;
 
         return next < end_of(document, parent) ? next : JSONC_NONE;
-}
-
-static bool means(const struct jsonc *document, size_t start, size_t end, const char *string)
-{
-        const char *text = document->text;
-        size_t length = strlen(string);
-
-        if (!memchr(text + start, '\\', end - start))
-                return end - start == length + 2 && !memcmp(text + start + 1, string, length);
-        /* A backslash in `string` itself would be read as an escape: none of ours has one. */
-        return !compare_strings(text + start + 1, text + end - 1, string, string + length);
 }
 
 size_t jsonc_member(const struct jsonc *document, size_t object, const char *key)

@@ -34,13 +34,14 @@ static int take(struct servers *servers, const struct server *server, abatis_err
         return 0;
 }
 
-/* A bare name is the one in PATH. A relative path is whatever lies there, in a project of somebody else's perhaps. */
-static bool is_abatis(const char *command, const char *program)
+/* A bare name is the one in PATH, if that is the client's. A relative path is whatever lies there, in a project of somebody else's perhaps. */
+static bool is_abatis(const struct jsonc *document, const struct server *server, const char *command,
+                      const struct servers_program *program)
 {
-        const char *slash = strrchr(command, '/');
-
-        return !strcmp(command, program) || !strcmp(command, "abatis") ||
-               (*command == '/' && !strcmp(slash, "/abatis"));
+        if (!strcmp(command, "abatis"))
+                return server->env == JSONC_NONE || jsonc_member(document, server->env, "PATH") == JSONC_NONE;
+        return !strcmp(command, program->path) ||
+               (*command == '/' && program->is_same && program->is_same(command));
 }
 
 /* Whether args are those that we put there; then `original` is known. */
@@ -77,8 +78,8 @@ static int check_args(const struct jsonc *document, const struct server *server,
 }
 
 /* One that the client starts. */
-static int see_started(const struct jsonc *document, struct server *server, const char *program,
-                       abatis_error *err)
+static int see_started(const struct jsonc *document, struct server *server,
+                       const struct servers_program *program, abatis_error *err)
 {
         const struct jsonc_value *command = &document->values[server->command];
         OWN_FREE char *named = NULL;
@@ -92,10 +93,10 @@ static int see_started(const struct jsonc *document, struct server *server, cons
         named = r ? NULL : jsonc_decode(document, command->start, command->end);
         if (!named)
                 return r ? r : error_memory(err);
-        if (!is_abatis(named, program))
-                server->state = SERVER_BARE;
-        else
+        if (is_abatis(document, server, named, program))
                 server->state = is_wrapped(document, server) ? SERVER_WRAPPED : SERVER_OURS;
+        else
+                server->state = is_wrapped(document, server) ? SERVER_FOREIGN : SERVER_BARE;
         return 0;
 }
 
@@ -107,8 +108,8 @@ static bool has_address(const struct jsonc *document, size_t entry)
         return false;
 }
 
-static int see_server(const struct jsonc *document, size_t entry, const char *program, struct servers *out,
-                      abatis_error *err)
+static int see_server(const struct jsonc *document, size_t entry, const struct servers_program *program,
+                      struct servers *out, abatis_error *err)
 {
         const struct jsonc_value *value = &document->values[entry];
         struct server server = { .state = SERVER_UNKNOWN, .holder = entry };
@@ -136,8 +137,9 @@ static int see_server(const struct jsonc *document, size_t entry, const char *pr
 }
 
 /* All that is at the end of a path of keys. */
-static int see_place(const struct jsonc *document, size_t value, const char *const *path, const char *program,
-                     struct servers *out, bool *is_there, abatis_error *err)
+static int see_place(const struct jsonc *document, size_t value, const char *const *path,
+                     const struct servers_program *program, struct servers *out, bool *is_there,
+                     abatis_error *err)
 {
         const struct jsonc_value *found = &document->values[value];
         int r = 0;
@@ -157,7 +159,8 @@ static int see_place(const struct jsonc *document, size_t value, const char *con
         return value == JSONC_NONE ? 0 : see_place(document, value, path + 1, program, out, is_there, err);
 }
 
-int servers_find(const struct jsonc *document, const char *program, struct servers *out, abatis_error *err)
+int servers_find(const struct jsonc *document, const struct servers_program *program, struct servers *out,
+                 abatis_error *err)
 {
         struct servers servers = { 0 };
         bool is_there = false;

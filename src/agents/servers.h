@@ -7,6 +7,7 @@
 enum server_state {
         SERVER_BARE,    /* started by the client, as it is */
         SERVER_WRAPPED, /* by us */
+        SERVER_FOREIGN, /* it looks so, and its program is another */
         SERVER_OURS,    /* abatis itself, or somebody's own `abatis run` */
         SERVER_REMOTE,  /* reached at an address */
         SERVER_UNKNOWN  /* nothing says how it is started */
@@ -19,7 +20,7 @@ struct server {
         size_t holder; /* the object that has both of these */
         size_t command, args;
         size_t env;
-        /* Only of what is wrapped: the word of the args that was the command. */
+        /* Only of what is wrapped or looks so: the word of the args that was the command. */
         size_t original;
         bool had_no_args;
 };
@@ -34,9 +35,14 @@ struct servers {
 #define SERVERS_MARK "--context=mcp-wrap"
 #define SERVERS_MARK_NO_ARGS "--context=mcp-wrap:no-args"
 
-/* `program` is the path of abatis. Refuses a document that has none of the places where clients keep servers. Messages begin with
- * "LINE:COLUMN: ". */
-int servers_find(const struct jsonc *document, const char *program, struct servers *out, abatis_error *err);
+struct servers_program {
+        const char *path;                  /* of abatis */
+        bool (*is_same)(const char *path); /* whether another absolute path leads to it; NULL: none does */
+};
+
+/* Refuses a document that has none of the places where clients keep servers. Messages begin with "LINE:COLUMN: ". */
+int servers_find(const struct jsonc *document, const struct servers_program *program, struct servers *out,
+                 abatis_error *err);
 void servers_done(struct servers *servers);
 #define OWN_SERVERS __attribute__((cleanup(servers_done)))
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "agents/edits.h"
-#include "agents/servers.h"
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/own.h"
@@ -31,6 +30,18 @@ static void add_word(struct text *text, const char *word)
         text_add(text, ", ");
 }
 
+/* A client gives a server's variables to whatever it starts: with these abatis itself would read another policy, or be another program. */
+static bool steers_abatis(const char *name)
+{
+        static const char *const names[] = { "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
+                                             "XDG_DATA_HOME" };
+
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+                if (!strcmp(name, names[i]))
+                        return true;
+        return !strncmp(name, "LD_", 3) || !strncmp(name, "DYLD_", 5) || !strncmp(name, "ABATIS_", 7);
+}
+
 /* What a client gives one server by name is meant for it, also if it looks secret. */
 static int add_variables(struct text *text, const struct jsonc *document, size_t env, abatis_error *err)
 {
@@ -43,6 +54,10 @@ static int add_variables(struct text *text, const struct jsonc *document, size_t
 
                 if (!name)
                         return error_memory(err);
+                if (steers_abatis(name))
+                        return jsonc_refuse(
+                                document, value->key, err,
+                                "this variable would be for abatis, too; take it out, and have the command set it: env NAME=VALUE COMMAND");
                 /* No variable is called so. */
                 if (!*name || strchr(name, '='))
                         continue;
@@ -89,7 +104,7 @@ static int wrap_server(const struct jsonc *document, const struct server *server
         OWN_TEXT struct text program = { 0 }, words = { 0 };
         int r;
 
-        json_text_string(&program, options->program, strlen(options->program));
+        json_text_string(&program, options->program.path, strlen(options->program.path));
         if (server->args == JSONC_NONE) {
                 text_add(&words, ",");
                 add_gap(&words, document, command->key);
@@ -220,6 +235,8 @@ static const char *describe(enum server_state state, bool is_undone, bool is_wan
                 return "left: it is reached at an address, and runs elsewhere";
         case SERVER_UNKNOWN:
                 return "left: nothing says how it is started";
+        case SERVER_FOREIGN:
+                return is_undone ? is_wanted ? "to be as it was" : "left, wrapped" : "";
         case SERVER_OURS:
                 return is_undone ? "left: not wrapped by mcp-wrap" : "left: it is abatis already";
         case SERVER_WRAPPED:
@@ -228,6 +245,30 @@ static const char *describe(enum server_state state, bool is_undone, bool is_wan
                 return is_undone ? "left: not wrapped" : is_wanted ? "to be wrapped" : "left, not wrapped";
         }
         return "";
+}
+
+/* What is believed to be in a sandbox is shown with its flags. */
+static int add_line(const struct jsonc *document, const struct server *server, struct text *report,
+                    abatis_error *err)
+{
+        bool is_ours = server->state == SERVER_OURS || server->state == SERVER_WRAPPED;
+        size_t word = is_ours ? server->command : JSONC_NONE;
+
+        text_add(report, is_ours ? ": " : "");
+        while (word != JSONC_NONE) {
+                OWN_FREE char *text =
+                        jsonc_decode(document, document->values[word].start, document->values[word].end);
+
+                if (!text)
+                        return error_memory(err);
+                text_add_line(report, text);
+                word = word != server->command      ? jsonc_next(document, server->args, word)
+                       : server->args == JSONC_NONE ? JSONC_NONE
+                                                    : jsonc_first(document, server->args);
+                text_add(report, word == JSONC_NONE ? "" : " ");
+        }
+        text_add(report, "\n");
+        return 0;
 }
 
 static int edit_servers(const struct jsonc *document, const struct servers *servers,
@@ -242,13 +283,19 @@ static int edit_servers(const struct jsonc *document, const struct servers *serv
                 const struct server *server = &servers->items[i];
                 bool is_wanted = is_named(options, server->name);
 
+                if (server->state == SERVER_FOREIGN && !options->is_undone)
+                        return jsonc_refuse(
+                                document, document->values[server->command].start, err,
+                                "this server looks wrapped, and its program is not this abatis; --undo takes that back");
                 text_add_line(report, server->name);
-                text_addf(report, ": %s\n", describe(server->state, options->is_undone, is_wanted));
-                if (server->state != wanted || !is_wanted)
+                text_addf(report, ": %s", describe(server->state, options->is_undone, is_wanted));
+                r = add_line(document, server, report, err);
+                if ((server->state != wanted && server->state != SERVER_FOREIGN) || !is_wanted)
                         continue;
                 ++*changed;
-                r = options->is_undone ? unwrap_server(document, server, edits, err)
-                                       : wrap_server(document, server, options, edits, err);
+                if (!r)
+                        r = options->is_undone ? unwrap_server(document, server, edits, err)
+                                               : wrap_server(document, server, options, edits, err);
         }
         edits_sort(edits);
         return r;
@@ -293,9 +340,9 @@ static int check_words(const struct wrap_options *options, abatis_error *err)
 {
         if (options->is_undone)
                 return 0;
-        if (!text_is_utf8(options->program, strlen(options->program)))
+        if (!text_is_utf8(options->program.path, strlen(options->program.path)))
                 return error_set(err, ABATIS_E_INVALID, "the path of abatis is not UTF-8: '%s'",
-                                 options->program);
+                                 options->program.path);
         for (const char *const *flag = options->flags; *flag; flag++)
                 if (!text_is_utf8(*flag, strlen(*flag)))
                         return error_set(err, ABATIS_E_INVALID, "not UTF-8, which JSON needs: '%s'", *flag);
@@ -315,7 +362,7 @@ int wrap_make(const char *text, size_t length, const struct wrap_options *option
         if (!r)
                 r = jsonc_parse(text, length, &document, err);
         if (!r)
-                r = servers_find(&document, options->program, &servers, err);
+                r = servers_find(&document, &options->program, &servers, err);
         if (!r)
                 r = check_names(&servers, options, err);
         if (!r)

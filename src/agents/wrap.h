@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abatis.h"
+#include "agents/servers.h"
 
 struct wrap_options {
-        bool is_undone;           /* what was wrapped shall be as it was */
-        const char *program;      /* the path of abatis */
+        bool is_undone; /* what was wrapped shall be as it was */
+        struct servers_program program;
         const char *const *flags; /* of `abatis run`, each with its value in one word; ends with NULL */
         const char *const *names; /* only these servers; NULL: all */
 };

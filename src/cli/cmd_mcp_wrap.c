@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agents/config_file.h"
@@ -130,6 +131,19 @@ static char *find_program(void)
         return named ? realpath(named, NULL) : NULL;
 }
 
+/* Of this very program, as a client would find it: not by where somebody is. */
+static bool is_same_program(const char *path)
+{
+        char *program = find_program();
+        struct stat ours, theirs;
+        bool is_same = program && strncmp(path, "/proc/", 6) && strncmp(path, "/dev/", 5) &&
+                       !stat(program, &ours) && !stat(path, &theirs) && ours.st_dev == theirs.st_dev &&
+                       ours.st_ino == theirs.st_ino;
+
+        free(program);
+        return is_same;
+}
+
 /* ---- the file -------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *path, const char *end)
@@ -166,8 +180,10 @@ static bool is_agreed(void)
 
 static int write_file(const struct config_file *file, const struct wrap *wrap, const struct flags *flags)
 {
+        /* What comes back was kept, and what goes can be made again. */
+        bool is_kept = flags->is_undone && config_file_has_backup(file, wrap->text, wrap->length);
         abatis_error err;
-        char *backup;
+        char *backup = NULL;
 
         if (flags->is_dry)
                 return EXIT_ONLY_SHOWN;
@@ -180,12 +196,13 @@ static int write_file(const struct config_file *file, const struct wrap *wrap, c
                 print_text(2, "abatis: nothing was written\n");
                 return EXIT_ONLY_SHOWN;
         }
-        if (config_file_replace(file, wrap->text, wrap->length, &backup, &err) < 0)
+        if (config_file_replace(file, wrap->text, wrap->length, is_kept ? NULL : &backup, &err) < 0)
                 return fail(&err);
-        printf("%zu server%s %s; the file as it was: ", wrap->changed, wrap->changed == 1 ? "" : "s",
+        printf("%zu server%s %s", wrap->changed, wrap->changed == 1 ? "" : "s",
                flags->is_undone ? "unwrapped" : "wrapped");
-        make_printable(backup);
-        printf("%s\n", backup);
+        if (backup)
+                make_printable(backup);
+        printf("%s%s\n", backup ? "; the file as it was: " : "", backup ? backup : "");
         free(backup);
         return 0;
 }
@@ -201,12 +218,29 @@ static int show_and_write(const struct config_file *file, const struct wrap *wra
         return r ? r : write_file(file, wrap, flags);
 }
 
-static int rewrite(const char *path, const struct flags *flags, const char *program,
-                   const struct words *words)
+/* It has the tokens of all servers, and so have the copies that are kept, with the one that will be. */
+static int deny_file(struct words *words, const struct config_file *file)
+{
+        bool is_kept = config_file_has_backup(file, file->text, file->length), is_there = true;
+        int r = add_word(words, "--deny", file->path);
+
+        for (unsigned number = 0; number < CONFIG_FILE_BACKUPS && !r && is_there; number++) {
+                char *copy = config_file_backup(file, number);
+
+                is_there = copy && !access(copy, F_OK);
+                if (!copy)
+                        r = complain("out of memory");
+                else if (is_there || !is_kept)
+                        r = add_word(words, "--deny", copy);
+                free(copy);
+        }
+        return r;
+}
+
+static int rewrite(const char *path, const struct flags *flags, const char *program, struct words *words)
 {
         struct wrap_options options = { .is_undone = flags->is_undone,
-                                        .program = program,
-                                        .flags = (const char *const *)words->items,
+                                        .program = { program, is_same_program },
                                         .names = flags->servers };
         struct config_file file;
         struct wrap wrap;
@@ -217,9 +251,11 @@ static int rewrite(const char *path, const struct flags *flags, const char *prog
                 return r;
         if (config_file_read(path, &file, &err) < 0)
                 return fail(&err);
-        if (wrap_make(file.text, file.length, &options, &wrap, &err) < 0)
+        r = deny_file(words, &file);
+        options.flags = (const char *const *)words->items;
+        if (!r && wrap_make(file.text, file.length, &options, &wrap, &err) < 0)
                 r = complain("%s:%s", path, err.message);
-        else {
+        else if (!r) {
                 r = show_and_write(&file, &wrap, flags);
                 wrap_done(&wrap);
         }
@@ -256,7 +292,7 @@ static bool moves_behind(char **words)
 {
         char *file = *words;
 
-        if (!file || !words[1] || *words[1] != '-')
+        if (!file || *file == '-' || !words[1] || *words[1] != '-')
                 return false;
         for (; words[1]; words++)
                 words[0] = words[1];

@@ -35,6 +35,12 @@ def write(name, text, mode=0o644):
     os.chmod(name, mode)
 
 
+def denied(name):
+    """Nobody inside reads it, nor the copies of it."""
+    path = os.path.realpath(name)
+    return [f"--deny={path}", f"--deny={path}.abatis-backup"]
+
+
 def read(name):
     with open(name, "rb") as file:
         return file.read()
@@ -93,8 +99,8 @@ def the_words_are_those_of_abatis_run(workspace):
     write("c.json", CLAUDE)
     wrap("--yes", "c.json")
     servers = json.loads(read("c.json"))["mcpServers"]
-    expect(servers["files"]["args"] == [*WORDS, "--env=FILES_TOKEN", "--", "npx", "-y", "server-files", "/"], servers)
-    expect(servers["empty"]["args"] == [*WORDS, "--", "empty-server"] and servers["empty"]["cwd"] == "/srv", servers)
+    expect(servers["files"]["args"] == [*WORDS, *denied("c.json"), "--env=FILES_TOKEN", "--", "npx", "-y", "server-files", "/"], servers)
+    expect(servers["empty"]["args"] == [*WORDS, *denied("c.json"), "--", "empty-server"] and servers["empty"]["cwd"] == "/srv", servers)
 
 
 def what_was_wrapped_runs_in_the_sandbox_with_its_variables(workspace):
@@ -111,6 +117,32 @@ def what_was_wrapped_runs_in_the_sandbox_with_its_variables(workspace):
     expect(start()[0] == f"read\ngiven kept {workspace}\n", start())
     wrap("--yes", "--deny", f"{workspace}/secret", "c.json")
     expect(start()[0] == f"given  {workspace}\n", start())
+
+
+def a_server_reads_neither_the_file_with_all_tokens_nor_its_copies(workspace):
+    write("c.json.abatis-backup", "another")
+    write("c.json", json.dumps({"mcpServers": {"a": {"command": "cat", "args": ["c.json", "c.json.abatis-backup", "c.json.abatis-backup.1", "plain"]}}}))
+    write("plain", "read")
+    wrap("--yes", "c.json")
+    server = json.loads(read("c.json"))["mcpServers"]["a"]
+    expect(read("c.json.abatis-backup.1"), "no copy")
+    done = subprocess.run([server["command"], *server["args"]], cwd=workspace, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    expect(done.stdout == b"read" and done.stderr.count(b"Permission denied") == 3, done)
+
+
+def a_server_starts_wherever_its_client_is(workspace):
+    write("c.json", '{"mcpServers": {"a": {"command": "echo", "args": ["runs"]}}}')
+    wrap("--yes", "c.json")
+    server = json.loads(read("c.json"))["mcpServers"]["a"]
+    for place in ("/", os.environ["HOME"], workspace):
+        done = subprocess.run([server["command"], *server["args"]], cwd=place, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        expect(done.stdout == b"runs\n", f"{place}: {done}")
+
+
+def a_variable_that_would_steer_abatis_itself_is_refused(workspace):
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "LD_PRELOAD", "ABATIS_X"):
+        write("c.json", json.dumps({"mcpServers": {"a": {"command": "x", "env": {name: "/proc/self/cwd/h"}}}}))
+        refused("would be for abatis, too", "--yes", "c.json")
 
 
 def every_known_shape_is_found(workspace):
@@ -162,7 +194,7 @@ def places_in_flags_become_absolute(workspace):
     write("c.json", CLAUDE)
     wrap("--yes", "--policy", "p.yaml", "--workspace", "project", "c.json")
     args = json.loads(read("c.json"))["mcpServers"]["plain"]["args"]
-    expect(args[2:-2] == [f"--policy={workspace}/p.yaml", f"--workspace={workspace}/project"], args)
+    expect(args[2:-2] == [f"--policy={workspace}/p.yaml", f"--workspace={workspace}/project", *denied("c.json")], args)
 
 
 def undo_brings_back_each_server_although_the_rest_has_changed(workspace):
@@ -180,13 +212,19 @@ def undo_brings_back_each_server_although_the_rest_has_changed(workspace):
 
 
 def what_is_abatis_already_is_left(workspace):
-    text = json.dumps({"mcpServers": {"a": {"command": "abatis", "args": ["mcp"]}, "b": {"command": "/opt/abatis", "args": ["run", "--", "x"]}}})
+    os.symlink(ABATIS, "other")
+    text = json.dumps({"mcpServers": {"a": {"command": "abatis", "args": ["mcp"]}, "b": {"command": f"{workspace}/other", "args": ["run", "--", "x"]}}})
     write("c.json", text)
     said = wrap("c.json")
     expect(said.count("it is abatis already") == 2 and "nothing to do" in said and read("c.json").decode() == text, said)
-    # One that lies in the project is not believed.
-    write("c.json", '{"mcpServers": {"a": {"command": "./abatis", "args": ["run", "--context=mcp-wrap", "--", "x"]}}}')
-    expect("to be wrapped" in wrap("c.json", code=1), "believed")
+    expect(f"{workspace}/other run -- x\n" in said, said)
+    # What only has its name, or depends on where somebody is, is not believed.
+    for entry in ({"command": "/opt/abatis"}, {"command": "./abatis"}, {"command": "/proc/self/cwd/other"}, {"command": "abatis", "env": {"PATH": "/x"}}):
+        write("c.json", json.dumps({"mcpServers": {"a": {**entry, "args": ["run", "--", "x"]}}}))
+        expect("to be wrapped" in wrap("c.json", code=1), entry)
+        write("c.json", json.dumps({"mcpServers": {"a": {**entry, "args": ["run", MARK, "--", "x"]}}}))
+        refused("looks wrapped, and its program is not this abatis", "--yes", "c.json")
+        expect("to be as it was" in wrap("--undo", "c.json", code=1), entry)
 
 
 # ---- when it is written ----
@@ -230,13 +268,15 @@ def a_copy_is_kept_and_none_is_overwritten(workspace):
     wrap("--yes", "c.json")
     expect(read("c.json.abatis-backup") == b"somebody's" and read("c.json.abatis-backup.1").decode() == CLAUDE, os.listdir("."))
     expect(stat.S_IMODE(os.stat("c.json.abatis-backup.1").st_mode) == 0o600, "the copy is open to others")
-    wrapped = read("c.json")
-    wrap("--yes", "--undo", "c.json")
     for _ in range(3):
-        wrap("--yes", "c.json")
         wrap("--yes", "--undo", "c.json")
-    expect(sorted(os.listdir(".")) == ["c.json", "c.json.abatis-backup", "c.json.abatis-backup.1", "c.json.abatis-backup.2"], os.listdir("."))
-    expect(read("c.json.abatis-backup.2") == wrapped, "not the other text")
+        wrap("--yes", "c.json")
+    expect(sorted(os.listdir(".")) == ["c.json", "c.json.abatis-backup", "c.json.abatis-backup.1"], os.listdir("."))
+    # What nobody has kept is, before it goes.
+    changed = read("c.json").decode().replace("far", "further")
+    write("c.json", changed, 0o600)
+    wrap("--yes", "--undo", "c.json")
+    expect(read("c.json.abatis-backup.2").decode() == changed, os.listdir("."))
 
 
 def a_link_in_the_place_of_a_copy_is_not_followed(workspace):
@@ -290,6 +330,8 @@ def bad_files_are_refused_in_one_line(workspace):
         "a comment without an end": '{"mcpServers": {} /*',
         "larger than 16 MiB": " " * (17 << 20),
         "too many values": "[" + "1," * 1000001 + "1]",
+        "a return without a newline": '{"servers": {"a": {"command": "x"} // b\r, "c": {"command": "y"}\n}}',
+        "read as something else": '{"mcpServers": {"a": {"url": "http://x", "\\u005f_proto__": {"command": "x"}}}}',
     }
     for word, text in cases.items():
         write("c.json", text)
@@ -305,6 +347,8 @@ def other_files_and_flags_are_refused_in_one_line(workspace):
     refused("No such file", "--yes", "absent.json")
     refused("usage", "--yes")
     refused("usage", "c.json", "d.json")
+    refused("usage", "-", "-")
+    refused("usage", "--", "-a", "-b")
     refused("--undo takes no flags of a policy", "--undo", "--preset", "mcp", "c.json")
     refused("nonsense", "--yes", "--preset", "nonsense", "c.json")
     refused("--deny", "--yes", "--deny", "relative", "c.json")
