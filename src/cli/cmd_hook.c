@@ -68,10 +68,57 @@ static const struct tool *find_tool(const char *name)
         return NULL;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+        size_t length = strlen(text);
+
+        return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
 /* Agents take spaces off, and have words for their home and their directory: then they would open another path than we look at. */
 static bool is_plain(const char *path)
 {
+        static const char *const spaces[] = { "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
+                                              "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
+                                              "\u2008", "\u2009", "\u200a", "\u200b", "\u2028",
+                                              "\u2029", "\u202f", "\u205f", "\u3000", "\ufeff" };
+
+        for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
+                if (ends_with(path, spaces[i]))
+                        return false;
         return *path == '/' && !isspace((unsigned char)path[strlen(path) - 1]);
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+        size_t length = strlen(directory);
+
+        return !strncmp(path, directory, length) && (!path[length] || path[length] == '/');
+}
+
+/* Where as much of it as there is leads to. Owned by the caller; NULL when there is no memory. */
+static char *find_real(const char *path)
+{
+        char *named = strdup(path), *real = NULL, *slash;
+
+        while (named && !(real = realpath(*named ? named : "/", NULL)) && (slash = strrchr(named, '/')))
+                *slash = '\0';
+        free(named);
+        return real;
+}
+
+/* A command has its own of these: what the policy says of them is not said of those that a tool opens. The workspace may lie there. */
+static bool is_another_inside(const char *path, const char *workspace)
+{
+        static const char *const places[] = { "/tmp", "/dev", "/proc" };
+        char *real = find_real(path), *ground = find_real(workspace);
+        bool is_in_it = real && ground && is_below(real, ground), is_one = !real || !ground;
+
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places) && !is_one; i++)
+                is_one = !is_in_it && (is_below(path, places[i]) || is_below(real, places[i]));
+        free(real);
+        free(ground);
+        return is_one;
 }
 
 static int judge(abatis_policy *policy, abatis_access access, const char *path)
@@ -105,7 +152,10 @@ static int ask(const struct tool *tool, const char *path)
                 r = flags_make_policy(&flags, &policy);
         if (r)
                 return EXIT_BLOCKED;
-        r = judge(policy, ABATIS_READ, path);
+        if (is_another_inside(path, flags.policy.workspace ? flags.policy.workspace : "."))
+                r = block(tool->name, "commands have a place of their own there, and this one is not theirs");
+        if (!r)
+                r = judge(policy, ABATIS_READ, path);
         if (tool->writes && !r)
                 r = judge(policy, ABATIS_WRITE, path);
         abatis_policy_free(policy);

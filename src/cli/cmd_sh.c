@@ -1,6 +1,7 @@
 /* cmd_sh.c: abatis-sh: a shell whose commands run in the sandbox, for whoever starts commands through a shell. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,18 +75,26 @@ static const char *variable(const char *name)
         return value && *value ? value : NULL;
 }
 
+static bool is_at_or_above(const char *here, const char *home)
+{
+        char *real = home && *home ? realpath(home, NULL) : NULL;
+        size_t length = strlen(here);
+        bool is_above = real && !strncmp(real, here, length) && (!real[length] || real[length] == '/');
+
+        free(real);
+        return is_above;
+}
+
 /* Whoever chooses the directory chooses what may be written. An agent that goes home does not get the home. */
 static bool is_home_or_above(const char *directory)
 {
-        const char *named = variable("HOME");
-        char *home = named ? realpath(named, NULL) : NULL, *here = realpath(directory, NULL);
-        size_t length = here ? strlen(here) : 0;
-        bool is_above =
-                home && here && !strncmp(home, here, length) && (!home[length] || home[length] == '/');
+        const struct passwd *account = getpwuid(geteuid());
+        char *here = realpath(directory, NULL);
+        bool is_home = here && (!strcmp(here, "/") || is_at_or_above(here, getenv("HOME")) ||
+                                is_at_or_above(here, account ? account->pw_dir : NULL));
 
-        free(home);
         free(here);
-        return is_above;
+        return is_home;
 }
 
 /* The command: the shell, and its arguments. NULL when there is no memory. */
@@ -161,12 +170,22 @@ static int run_shell(struct flags *flags, char **argv)
         return r;
 }
 
+/* Agents start their hooks with the same prefix as commands. In a sandbox that cannot be made there would be no answer, and the agent
+ * would go on: so it is asked here. It changes nothing. */
+static bool is_hook(char *const *argv)
+{
+        return *argv && !argv[1] && !strcmp(*argv, "abatis hook");
+}
+
 int cmd_sh(char **argv)
 {
         static char *none[] = { NULL };
         struct flags flags;
-        int r = flags_parse(none, 0, &flags);
+        int r;
 
+        if (is_hook(argv))
+                return cmd_hook(none);
+        r = flags_parse(none, 0, &flags);
         if (!r && *argv && !strcmp(*argv, "--help"))
                 return print_text(1, help);
         return r ? r : run_shell(&flags, argv);

@@ -1,5 +1,6 @@
 /* git.c: the rules that keep a repository's hooks and configuration, or all of it, from the command. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -92,6 +93,7 @@ static int check_pointer_back(const char *git_directory, const char *git_file, b
         return r;
 }
 
+/* What is optional and absent could be made by the command: for an agent that is asked about, with every write. */
 static int protect_below(abatis_policy *policy, const char *directory, const char *name, bool is_optional,
                          const char *origin, abatis_error *err)
 {
@@ -100,9 +102,43 @@ static int protect_below(abatis_policy *policy, const char *directory, const cha
 
         if (!path)
                 return error_memory(err);
-        if (is_optional && reach_lstat(path, &status) < 0)
+        if (is_optional && !policy->protects_starters && reach_lstat(path, &status) < 0)
                 return 0;
         return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
+}
+
+/* Git runs what the configuration of the repository says that a worktree's own directory leads to. */
+static int protect_worktree(abatis_policy *policy, const char *git_directory, const char *origin,
+                            abatis_error *err)
+{
+        static const char *const names[] = { "config.worktree", "commondir", "gitdir" };
+        int r = 0;
+
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !r; i++)
+                r = protect_below(policy, git_directory, names[i], true, origin, err);
+        return r;
+}
+
+/* Of all that the repository has, whoever works in them. */
+static int protect_worktrees(abatis_policy *policy, const char *directory, const char *origin,
+                             abatis_error *err)
+{
+        OWN_FREE char *path = path_join(directory, "worktrees");
+        DIR *listing = path ? opendir(path) : NULL;
+        struct dirent *entry;
+        int r = path ? 0 : error_memory(err);
+
+        while (!r && listing && (entry = readdir(listing))) {
+                OWN_FREE char *git_directory = path_join(path, entry->d_name);
+
+                if (!git_directory)
+                        r = error_memory(err);
+                else if (*entry->d_name != '.')
+                        r = protect_worktree(policy, git_directory, origin, err);
+        }
+        if (listing)
+                closedir(listing);
+        return r;
 }
 
 /* What stands in quotes, up to their end, with git's escapes undone in place. */
@@ -227,6 +263,8 @@ static int protect_repository(abatis_policy *policy, const char *directory, cons
                 r = protect_below(policy, directory, "config", false, origin, err);
         for (size_t i = 0; i < sizeof(optional) / sizeof(*optional) && !r; i++)
                 r = protect_below(policy, directory, optional[i], true, origin, err);
+        if (!r)
+                r = protect_worktrees(policy, directory, origin, err);
         return r ? r : protect_hooks_path(policy, directory, origin, err);
 }
 
@@ -248,11 +286,7 @@ static int open_worktree(abatis_policy *policy, const char *git_file, const char
                 return r;
         r = policy_add_rule(policy, RULE_WRITE, common, origin, err);
         if (!r)
-                r = protect_below(policy, git_directory, "config.worktree", true, origin, err);
-        if (!r)
-                r = protect_below(policy, git_directory, "commondir", true, origin, err);
-        if (!r)
-                r = protect_below(policy, git_directory, "gitdir", true, origin, err);
+                r = protect_worktree(policy, git_directory, origin, err);
         return r ? r : protect_repository(policy, common, origin, err);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/compose.h"
 
 bool policy_may_write(const abatis_policy *policy, const char *real)
@@ -53,6 +54,24 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         policy->rules[policy->rule_count - 1].facts.links = facts.links;
         facts.links = (struct strings){ 0 };
         return 0;
+}
+
+/* One that the next run would read, and that is not there yet, could be made by the command. Where every write is asked about it is kept
+ * as it is; else it is made now, empty. */
+static int protect_place(abatis_policy *policy, const char *path, abatis_error *err)
+{
+        struct stat status;
+        bool is_absent = policy_may_write(policy, path) && reach_lstat(path, &status) < 0;
+        OWN_FREE char *made = is_absent ? strdup(path) : NULL;
+
+        if (is_absent && !made)
+                return error_memory(err);
+        if (is_absent && policy->protects_starters)
+                return policy_add_rule(policy, RULE_PROTECT, path, "itself", err);
+        /* Where we cannot, neither can the command. */
+        if (is_absent && policy->makes_places)
+                make_directories(made, true, NULL);
+        return protect(policy, path, err);
 }
 
 /* Something in the directory may be written, as the directories that profiles give to commands; or only they. */
@@ -149,14 +168,14 @@ int itself_protect(abatis_policy *policy, abatis_error *err)
                 r = config_path("", &config, err);
         if (!r && config) {
                 config[strlen(config) - 1] = '\0'; /* the slash */
-                r = protect(policy, config, err);
+                r = protect_place(policy, config, err);
         }
         /* Beside it lie directories that profiles give to commands. */
         if (!r)
                 r = state_path("trust", &trust, err);
         is_state_closed = !r && trust && is_closed(policy, trust);
         if (!r && trust && !is_state_closed)
-                r = protect(policy, trust, err);
+                r = protect_place(policy, trust, err);
         if (!r && !policy->audit.is_off)
                 r = protect_log(policy, is_state_closed ? trust : NULL, err);
         return r;

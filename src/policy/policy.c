@@ -436,13 +436,26 @@ static int check_workspace(const abatis_policy *policy, abatis_error *err)
         return 0;
 }
 
+static int check_root(const abatis_policy *policy, abatis_error *err)
+{
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (policy->rules[i].kind == RULE_WRITE && policy->rules[i].facts.real &&
+                    !strcmp(policy->rules[i].facts.real, "/"))
+                        return error_set(
+                                err, ABATIS_E_INVALID,
+                                "%s: filesystem.write: '/' cannot be writable as a whole; name directories",
+                                policy->rules[i].origin);
+        return 0;
+}
+
 int policy_finish(abatis_policy *policy, abatis_error *err)
 {
         int r = 0;
 
         if (policy->is_finished)
                 return 0; /* nothing has changed since */
-        if (policy->ceiling)
+        r = check_root(policy, err);
+        if (!r && policy->ceiling)
                 r = ceiling_apply(policy, policy->ceiling, err);
         if (!r)
                 r = deny_control_sockets(policy, err);

@@ -86,7 +86,8 @@ static int check_opening(const abatis_policy *policy, const struct rule *rule, a
                 return error_set(err, ABATIS_E_INVALID,
                                  "'%s': the command has its own %.5s, nothing of the host's can be in it",
                                  rule->path, real);
-        if (rule->kind == RULE_WRITE && !real[1])
+        /* Of a preset or a profile another layer may have more to say: policy_finish() looks at what is left. */
+        if (rule->kind == RULE_WRITE && !real[1] && rule->is_asked)
                 return error_set(err, ABATIS_E_INVALID,
                                  "'/' cannot be writable as a whole; name directories");
         if (link)
@@ -136,9 +137,9 @@ static int set_rule(abatis_policy *policy, const struct setting *setting, abatis
                 policy_drop_last_rule(policy);
                 return r;
         }
-        is_all = !rule->facts.real[1] && !is_hole;
+        is_all = !rule->facts.real[1] && !is_hole && kind != RULE_WRITE;
         /* Whoever names /tmp, or a parent of it, as writable means the real one. */
-        if (kind == RULE_WRITE && path_is_below("/tmp", rule->facts.real))
+        if (kind == RULE_WRITE && rule->facts.real[1] && path_is_below("/tmp", rule->facts.real))
                 policy->has_private_tmp = false;
         if (!is_all)
                 return 0;

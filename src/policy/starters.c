@@ -5,17 +5,46 @@
 
 #include "base/error.h"
 #include "base/own.h"
+#include "base/reach.h"
 #include "policy/compose.h"
 
 /* In the workspace: settings of agents and editors that name hooks, servers and tasks, some of which start when the directory is
  * opened, or while an agent works in it. Not what a developer runs himself: build files are the command's work. */
 static const char *const in_workspace[] = {
-        ".abatis.yaml", ".aider.conf.yml", ".claude",   ".codex", ".continue", ".cursor",   ".devcontainer",
-        ".envrc",       ".gemini",         ".idea",     ".kiro",  ".mcp.json", ".opencode", "opencode.json",
-        ".roo",         ".vscode",         ".windsurf", ".zed",   NULL,
+        ".abatis.yaml",
+        ".aider.conf.yml",
+        ".amazonq",
+        ".claude",
+        ".cline",
+        ".codex",
+        ".continue",
+        ".crush.json",
+        ".cursor",
+        ".devcontainer",
+        ".devcontainer.json",
+        ".envrc",
+        ".exrc",
+        ".gemini",
+        ".idea",
+        ".junie",
+        ".kilocode",
+        ".kiro",
+        ".mcp.json",
+        ".nvim.lua",
+        ".opencode",
+        "opencode.json",
+        "opencode.jsonc",
+        ".qwen",
+        ".roo",
+        ".trae",
+        ".vimrc",
+        ".vscode",
+        ".windsurf",
+        ".zed",
+        NULL,
 };
 
-/* In a home: what shells, sessions and git start with, the directories of the PATH, and the same settings. */
+/* In a home: what shells, sessions and git start with, directories that are usually in the PATH, and the same settings. */
 static const char *const in_home[] = {
         ".bashrc",
         ".bash_profile",
@@ -43,6 +72,18 @@ static const char *const in_home[] = {
         ".config/environment.d",
         ".local/bin",
         "bin",
+        ".bun/bin",
+        ".cargo/bin",
+        ".deno/bin",
+        ".npm-global/bin",
+        "go/bin",
+        ".local/share/systemd",
+        ".config/plasma-workspace",
+        ".config/tmux",
+        ".config/zed",
+        ".config/zsh",
+        ".config/Claude",
+        ".vim",
         ".vimrc",
         ".config/nvim",
         ".emacs",
@@ -82,9 +123,24 @@ static int protect_names(abatis_policy *policy, const char *directory, const cha
         return r;
 }
 
+/* One that is there has rules of its own (git.c); where there is none the command could make one, with hooks in it. */
+static int protect_absent_repository(abatis_policy *policy, abatis_error *err)
+{
+        static const char *const name[] = { ".git", NULL };
+        OWN_FREE char *path = path_join(policy->workspace, *name);
+        struct stat status;
+
+        if (!path)
+                return error_memory(err);
+        return reach_lstat(path, &status) < 0 ? protect_names(policy, policy->workspace, name, err) : 0;
+}
+
 int starters_protect(abatis_policy *policy, abatis_error *err)
 {
         int r = protect_names(policy, policy->workspace, in_workspace, err);
+
+        if (!r)
+                r = protect_absent_repository(policy, err);
 
         for (size_t i = 0; i < 2 && policy->homes[i] && !r; i++)
                 r = protect_names(policy, policy->homes[i], in_home, err);

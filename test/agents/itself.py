@@ -41,6 +41,9 @@ TARGETS = {
         "ws/.gemini/settings.json",
         "ws/.codex/config.toml",
         "ws/.envrc",
+        "ws/.devcontainer.json",
+        "ws/.git/commondir",
+        "ws/.git/config.worktree",
     ],
 }
 EVIL = b"evil\n"

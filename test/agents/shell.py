@@ -191,9 +191,9 @@ class Place(unittest.TestCase):
 
 
 class Hook(unittest.TestCase):
-    def ask(self, event, cwd=WS, **more):
+    def ask(self, event, cwd=WS, argv=(BIN + "/abatis", "hook"), **more):
         text = event if isinstance(event, bytes) else json.dumps(event).encode()
-        result = subprocess.run([BIN + "/abatis", "hook"], cwd=cwd, env=environment(**more), input=text, capture_output=True, timeout=60)
+        result = subprocess.run(argv, cwd=cwd, env=environment(**more), input=text, capture_output=True, timeout=60)
         self.assertEqual(result.stdout, b"")
         self.assertEqual(bool(result.stderr), bool(result.returncode))
         return result.returncode
@@ -221,8 +221,33 @@ class Hook(unittest.TestCase):
             self.assertEqual(self.ask(event), 2, event)
 
     def test_a_path_that_the_agent_would_read_otherwise_is_blocked(self):
-        for path in ("~/note", "note", "./f", "", " /etc/passwd", WS + "/f ", WS + "/f\n"):
+        for path in ("~/note", "note", "./f", "", " /etc/passwd", WS + "/f ", WS + "/f\n", WS + "/f\u00a0", WS + "/f\u2003", WS + "/f\ufeff"):
             self.assertEqual(self.ask(self.event("Read", file_path=path)), 2, path)
+
+    def test_what_is_another_inside_is_blocked(self):
+        """The sandbox has a /tmp of its own; the tool would open the host's."""
+        if not os.path.lexists(WS + "/links/tmp"):
+            os.makedirs(WS + "/links", exist_ok=True)
+            os.symlink("/tmp", WS + "/links/tmp")
+        for path in ("/tmp/x", "/tmp/new/x", "/dev/shm/x", "/proc/1/environ", "/proc/self/root/tmp/x", WS + "/links/tmp/x", WS + "/links/tmp/new/x"):
+            self.assertEqual(self.ask(self.event("Read", file_path=path)), 2, path)
+            self.assertEqual(self.ask(self.event("Write", file_path=path, content="")), 2, path)
+
+    def test_what_cannot_be_judged_is_blocked_also_with_the_prefix(self):
+        """A refusal must be a 2: after anything else the agent goes on. Its hooks are started as its commands are."""
+        prefixed = (SH, "abatis hook")
+        allowed = self.event("Read", file_path=WS + "/f")
+        self.assertEqual(self.ask(allowed, argv=prefixed), 0)
+        self.assertEqual(self.ask(self.event("Read", file_path=HOME + "/.ssh/id"), argv=prefixed), 2)
+        for text in ("version: [", "version: 1\nfilesystem:\n  write: [/var/tmp]\n"):
+            with open(WS + "/.abatis.yaml", "w") as file:
+                file.write(text)
+            try:
+                self.assertNotEqual(run([SH, "true"]).returncode, 0)
+                self.assertEqual(self.ask(allowed, argv=prefixed), 2)
+            finally:
+                os.remove(WS + "/.abatis.yaml")
+        self.assertEqual(self.ask(allowed, argv=prefixed, cwd=HOME), 2)
 
     def test_what_is_no_event_is_blocked(self):
         good = json.dumps(self.event("Read", file_path=WS + "/f")).encode()
@@ -255,6 +280,7 @@ class Count(unittest.TextTestResult):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who runs in the background has it ignored, and so would bash
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     outcome = unittest.TextTestRunner(stream=open(os.devnull, "w"), resultclass=Count).run(suite)
     bad = len(outcome.failures) + len(outcome.errors)
