@@ -51,7 +51,7 @@ _abatis_parse() {
                         abatis_command=$((i + 1))
                         return
                         ;;
-                --json | --merge | --pty | --watch-net | --best-effort | --no-audit | --revoke | --help) ;;
+                --json | --merge | --pty | --watch-net | --best-effort | --no-audit | --no-loopback | --revoke | --undo | --yes | --dry-run | --help) ;;
                 -*)
                         abatis_flag=${COMP_WORDS[i]}
                         [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
