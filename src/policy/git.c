@@ -285,8 +285,6 @@ static int open_worktree(abatis_policy *policy, const char *git_file, const char
         if (r < 0 || !points_back || !git_directory || path_is_below(git_directory, policy->workspace))
                 return r;
         r = policy_add_rule(policy, RULE_WRITE, common, origin, err);
-        if (!r)
-                r = protect_worktree(policy, git_directory, origin, err);
         return r ? r : protect_repository(policy, common, origin, err);
 }
 
