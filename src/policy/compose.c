@@ -364,7 +364,6 @@ int compose_files(abatis_policy *policy, const struct files *files, const abatis
         if (!r && options->layers & ABATIS_DENY_SECRETS)
                 r = preset_deny_secrets(policy, "secrets", err);
         policy->protects_starters = options->layers & ABATIS_PROTECT_STARTERS;
-        policy->makes_places = options->layers & ABATIS_MAKE_PLACES;
         if (!r)
                 r = remember_sources(policy, files, options, err);
         return r ? r : protect_repository(policy, err);

@@ -56,21 +56,14 @@ static int protect(abatis_policy *policy, const char *path, abatis_error *err)
         return 0;
 }
 
-/* One that the next run would read, and that is not there yet, could be made by the command. Where every write is asked about it is kept
- * as it is; else it is made now, empty. */
+/* One that the next run would read, and that is not there yet, could be made by the command: for an agent's shell that is asked about, with
+ * every write. Elsewhere not, where a home that is writable has start-up files of shells, too. */
 static int protect_place(abatis_policy *policy, const char *path, abatis_error *err)
 {
         struct stat status;
-        bool is_absent = policy_may_write(policy, path) && reach_lstat(path, &status) < 0;
-        OWN_FREE char *made = is_absent ? strdup(path) : NULL;
 
-        if (is_absent && !made)
-                return error_memory(err);
-        if (is_absent && policy->protects_starters)
+        if (policy->protects_starters && policy_may_write(policy, path) && reach_lstat(path, &status) < 0)
                 return policy_add_rule(policy, RULE_PROTECT, path, "itself", err);
-        /* Where we cannot, neither can the command. */
-        if (is_absent && policy->makes_places)
-                make_directories(made, true, NULL);
         return protect(policy, path, err);
 }
 

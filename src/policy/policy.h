@@ -122,7 +122,6 @@ struct abatis_policy {
         bool has_no_loopback;         /* where the network is denied: then there are no sockets but pairs */
         bool forbids_forks;
         bool protects_starters;      /* what programs outside run, or take commands from */
-        bool makes_places;           /* directories of our own are made where a command could */
         bool shares_session;         /* commands of one sandbox have /tmp and processes in common */
         bool is_finished;            /* policy_finish() has seen to everything since the last change */
         bool denies_control_sockets; /* it has seen to that */
