@@ -1,7 +1,6 @@
 /* cmd_sh.c: abatis-sh: a shell whose commands run in the sandbox, for whoever starts commands through a shell. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,26 +74,19 @@ static const char *variable(const char *name)
         return value && *value ? value : NULL;
 }
 
-static bool is_at_or_above(const char *here, const char *home)
-{
-        char *real = home && *home ? realpath(home, NULL) : NULL;
-        size_t length = strlen(here);
-        bool is_above = real && !strncmp(real, here, length) && (!real[length] || real[length] == '/');
-
-        free(real);
-        return is_above;
-}
-
-/* Whoever chooses the directory chooses what may be written. An agent that goes home does not get the home. */
+/* Whoever chooses the directory chooses what may be written. An agent that goes home does not get the home; where that is not known, nor
+ * does it get any. */
 static bool is_home_or_above(const char *directory)
 {
-        const struct passwd *account = getpwuid(geteuid());
-        char *here = realpath(directory, NULL);
-        bool is_home = here && (!strcmp(here, "/") || is_at_or_above(here, getenv("HOME")) ||
-                                is_at_or_above(here, account ? account->pw_dir : NULL));
+        const char *named = variable("HOME");
+        char *home = named ? realpath(named, NULL) : NULL, *here = realpath(directory, NULL);
+        size_t length = here ? strlen(here) : 0;
+        bool is_above = !home || (here && !strncmp(home, here, length) &&
+                                  (length == 1 || !home[length] || home[length] == '/'));
 
+        free(home);
         free(here);
-        return is_home;
+        return is_above;
 }
 
 /* The command: the shell, and its arguments. NULL when there is no memory. */

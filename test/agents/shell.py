@@ -183,6 +183,13 @@ class Place(unittest.TestCase):
         self.assertEqual(run([SH, *note]).returncode, 0)
         self.assertEqual(run([SH, *note], ABATIS_POLICY=HOME + "/policy.yaml").returncode, 1)
 
+    def test_the_home_is_no_workspace_and_where_it_is_unknown_nothing_is(self):
+        for cwd, home in ((HOME, HOME), (TOP, HOME), ("/", HOME), (WS, "/nonexistent"), (WS, "")):
+            result = run([SH, "-c", "echo ran"], cwd=cwd, HOME=home)
+            self.assertEqual((result.returncode, result.stdout), (125, ""), (cwd, home))
+        for home in (HOME, "/nonexistent"):
+            self.assertEqual(run([SH, "-c", "echo ran"], HOME=home, ABATIS_WORKSPACE=WS).stdout, "ran\n", home)
+
     def test_inside_they_change_nothing(self):
         """A command that sets them, or calls the shell again, is where it was."""
         result = run([SH, "-c", f"export ABATIS_WORKSPACE={HOME} ABATIS_PROFILE=guard; {SH} -c 'echo x >{HOME}/written'; echo x >{HOME}/written"])
