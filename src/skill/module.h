@@ -3,10 +3,10 @@
  * The reader is strict: what it does not know, or what two readers could read in two ways, is refused with the byte at which it
  * stands, never skipped. It takes time in proportion to the file and memory that does not depend on it.
  *
- * What is left to the engine: the types of constant expressions, and all that stands in the bodies of functions, of which only the
- * sizes are checked. So a module that is taken here may still be refused there; but what it imports, how much memory it can
- * have and where it begins is known. Known is version 2 of the standard, and of later ones several memories, constant
- * expressions that calculate, and what options allow. */
+ * What is left to the engine: the types of constant expressions and elements, whether a global that a constant names may change, and
+ * all that stands in the bodies of functions, of which only the sizes are checked. So a module that is taken here may still be refused
+ * there; but what it imports, how much memory it can have and where it begins is known. Known is version 2 of the standard, and
+ * of later ones constant expressions that calculate or name globals of the module itself, and what options allow. */
 #ifndef SKILL_MODULE_H
 #define SKILL_MODULE_H
 

@@ -73,7 +73,8 @@ void wire_skip_signed(struct wire *wire, unsigned bits)
 
                 if (bits - shift < 7) {
                         /* The sign and all that is above it. */
-                        unsigned above = (unsigned)byte >> (bits - shift - 1), ones = BITS >> (bits - shift - 1);
+                        unsigned above = (unsigned)byte >> (bits - shift - 1),
+                                 ones = BITS >> (bits - shift - 1);
 
                         if (above && above != ones)
                                 break;
