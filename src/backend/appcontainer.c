@@ -441,6 +441,9 @@ static void add_start(struct container *container)
                           "the token is elevated, and stays an administrator's; run without elevation");
         plan_miss(plan, CLAUSE_COMMANDS, PLAN_NO_INDEX,
                   "Windows lets every container start what is in its own directory and in Program Files");
+        plan_miss(plan, CLAUSE_CALLS, PLAN_NO_INDEX, "Windows has no list of system calls");
+        plan_miss(plan, CLAUSE_NEW_CODE, PLAN_NO_INDEX,
+                  "this version does not say on Windows what memory becomes code");
         plan_miss(plan, CLAUSE_SHARING, PLAN_NO_INDEX,
                   "each command has a container of its own on Windows; fix: session: private");
         if (policy->limits[LIMIT_TIMEOUT])

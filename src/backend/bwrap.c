@@ -79,6 +79,7 @@ static const char *find_gap(const struct step *step, const struct host_bwrap *bw
         case PLAN_PRIVILEGES:
         case PLAN_LANDLOCK:
         case PLAN_SECCOMP:
+        case PLAN_CALLS:
         case PLAN_ARGUMENTS:
         case PLAN_DESCRIPTORS:
         case PLAN_ENVIRONMENT:

@@ -338,7 +338,6 @@ static size_t add_seccomp(struct native *native)
                 break;
         }
         plan_cover(plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
-        plan_miss(plan, CLAUSE_FORK, PLAN_NO_INDEX, "this version cannot forbid it");
         return step;
 }
 
@@ -360,6 +359,7 @@ static void add_command_steps(struct native *native)
         landlock = add_landlock(native);
         seccomp = add_seccomp(native);
         native_cover_bare(native, landlock, seccomp, native_add_broker(native));
+        native_add_calls(native);
         if (arguments_are_checked(native->policy))
                 plan_cover(plan, plan_step(plan, PLAN_ARGUMENTS, NULL, 0), CLAUSE_ARGUMENTS, PLAN_NO_INDEX);
         step = plan_step(plan, PLAN_DESCRIPTORS, NULL, 0);

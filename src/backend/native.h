@@ -36,6 +36,9 @@ bool native_is_granted(const struct native *native, size_t index, unsigned kinds
 /* No grant of Landlock's reaches what this rule denies, also if it appears later. */
 void native_avoid(struct native *native, const struct rule *rule);
 
+/* native_calls.c: after what holds the list of commands. */
+void native_add_calls(struct native *native);
+
 /* native_commands.c: what a list of commands adds at each stage; nothing when there is none. */
 bool native_lists_commands(const struct native *native);
 void native_add_noexec(struct native *native);

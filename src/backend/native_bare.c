@@ -157,6 +157,7 @@ void native_cover_bare(struct native *native, size_t landlock, size_t seccomp, s
         plan_cover(plan, seccomp, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         plan_cover(plan, broker, CLAUSE_WRITE, PLAN_NO_INDEX);
         plan_cover(plan, broker, CLAUSE_COMMANDS, PLAN_NO_INDEX);
+        plan_cover(plan, broker, CLAUSE_NEW_CODE, PLAN_NO_INDEX);
         if (native->asks & BROKER_SIGNALS)
                 plan_cover(plan, broker, CLAUSE_PRIVACY, PLAN_NO_INDEX);
         for (size_t i = 0; i < native->policy->rule_count; i++)

@@ -34,9 +34,13 @@ static void add_libraries(struct native *native, bool are_in_writable_trees)
 
 void native_add_noexec(struct native *native)
 {
-        if (native_lists_commands(native))
-                plan_cover(native->plan, plan_step(native->plan, PLAN_NOEXEC, NULL, 0), CLAUSE_COMMANDS,
-                           PLAN_NO_INDEX);
+        size_t step;
+
+        if (!native_lists_commands(native))
+                return;
+        step = plan_step(native->plan, PLAN_NOEXEC, NULL, 0);
+        plan_cover(native->plan, step, CLAUSE_COMMANDS, PLAN_NO_INDEX);
+        plan_cover(native->plan, step, CLAUSE_NEW_CODE, PLAN_NO_INDEX);
 }
 
 void native_add_libraries(struct native *native)

@@ -211,8 +211,10 @@ static void add_loopback(struct native *native)
         const enum plan_op op =
                 native_groups_memory(native) || native->is_wrapped ? PLAN_LOOPBACK_AT_ONCE : PLAN_LOOPBACK;
 
+        /* Sockets are none of the few calls. */
         if (native->policy->network == NETWORK_DENY && !native->policy->has_no_loopback &&
-            native->has_mounts && (op == PLAN_LOOPBACK_AT_ONCE || native->host->has_descriptors))
+            !native->policy->has_few_calls && native->has_mounts &&
+            (op == PLAN_LOOPBACK_AT_ONCE || native->host->has_descriptors))
                 plan_cover(native->plan, plan_step(native->plan, op, NULL, 0), CLAUSE_NETWORK, PLAN_NO_INDEX);
 }
 

@@ -141,6 +141,8 @@ static void add_supervision(struct seatbelt *seatbelt)
         plan_cover(plan, plan_step(plan, PLAN_DESCRIPTORS, NULL, PLAN_CLOSES_AT_EXEC), CLAUSE_DESCRIPTORS,
                    PLAN_NO_INDEX);
         plan_cover(plan, plan_step(plan, PLAN_ENVIRONMENT, NULL, 0), CLAUSE_ENVIRONMENT, PLAN_NO_INDEX);
+        plan_miss(plan, CLAUSE_CALLS, PLAN_NO_INDEX, "a profile has no list of system calls");
+        plan_miss(plan, CLAUSE_NEW_CODE, PLAN_NO_INDEX, "a profile does not say what memory becomes code");
         plan_miss(plan, CLAUSE_SHARING, PLAN_NO_INDEX,
                   "each command has a profile and a directory of its own on macOS; fix: session: private");
         if (policy->limits[LIMIT_TIMEOUT])

@@ -19,7 +19,7 @@ enum {
 };
 
 /* The two that the kernel looks at before it opens an interpreter, and what else a loader has. */
-enum { SEGMENT_INTERPRETER = 3, SEGMENT_NOTE = 4, SEGMENT_STACK = 0x6474e551 };
+enum { SEGMENT_LOADED = 1, SEGMENT_INTERPRETER = 3, SEGMENT_NOTE = 4, SEGMENT_STACK = 0x6474e551 };
 
 struct elf_header {
         unsigned char identity[16];
@@ -102,6 +102,22 @@ static int read_interpreter(int fd, const struct program_header *segment, const 
         return 0;
 }
 
+/* What the kernel makes of it by itself, where no filter looks. */
+static void judge_memory(const struct program_header *segments, size_t count, struct executable *out)
+{
+        enum { EXECUTABLE = 1, WRITABLE = 2 };
+
+        out->has_executable_stack = true;
+        for (size_t i = 0; i < count; i++) {
+                const uint32_t flags = segments[i].flags;
+
+                if (segments[i].type == SEGMENT_LOADED && flags & EXECUTABLE && flags & WRITABLE)
+                        out->has_writable_code = true;
+                if (segments[i].type == SEGMENT_STACK)
+                        out->has_executable_stack = flags & EXECUTABLE;
+        }
+}
+
 static int read_elf(int fd, const char *name, struct executable *out, abatis_error *err)
 {
         OWN_FREE struct program_header *segments = NULL;
@@ -119,6 +135,8 @@ static int read_elf(int fd, const char *name, struct executable *out, abatis_err
         if (!segments)
                 return error_memory(err);
         r = read_at(fd, segments, size, header.program_headers, name, err);
+        if (!r)
+                judge_memory(segments, header.program_header_count, out);
         for (size_t i = 0; i < header.program_header_count && !r; i++)
                 if (segments[i].type == SEGMENT_INTERPRETER)
                         return read_interpreter(fd, &segments[i], name, out, err);

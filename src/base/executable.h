@@ -2,6 +2,7 @@
 #ifndef BASE_EXECUTABLE_H
 #define BASE_EXECUTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "abatis.h"
@@ -14,8 +15,10 @@ enum executable_kind {
 
 struct executable {
         enum executable_kind kind;
-        char *interpreter; /* owned: as it stands in the file, or NULL when there is none */
-        char *argument;    /* owned: what follows the interpreter in a script's first line, or NULL */
+        char *interpreter;         /* owned: as it stands in the file, or NULL when there is none */
+        char *argument;            /* owned: what follows the interpreter in a script's first line, or NULL */
+        bool has_writable_code;    /* a segment that can be written and executed; */
+        bool has_executable_stack; /* or a stack, or no word on that, which older kernels take for yes */
 };
 
 /* Reads no more than headers, and believes none of them. `name` is only for the message: a damaged file, and one for

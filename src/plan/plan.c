@@ -98,6 +98,10 @@ static void add_policy_clauses(struct plan *plan, const abatis_policy *policy)
         add_command_clauses(plan, policy);
         if (policy->forbids_forks)
                 add_clause(plan, CLAUSE_FORK, PLAN_NO_INDEX, "process.fork", "false");
+        if (policy->has_few_calls)
+                add_clause(plan, CLAUSE_CALLS, PLAN_NO_INDEX, "process.system_calls", "few");
+        if (policy->forbids_new_code)
+                add_clause(plan, CLAUSE_NEW_CODE, PLAN_NO_INDEX, "process.executable_memory", "false");
         add_clause(plan, CLAUSE_PRIVACY, PLAN_NO_INDEX, "process.privacy", "");
         add_clause(plan, CLAUSE_LIFETIME, PLAN_NO_INDEX, "process.lifetime", "");
         add_clause(plan, CLAUSE_IPC, PLAN_NO_INDEX, "process.ipc", "");
@@ -307,12 +311,23 @@ bool plan_has_loopback(const struct plan *plan)
         return plan_has(plan, PLAN_LOOPBACK) || plan_has(plan, PLAN_LOOPBACK_AT_ONCE);
 }
 
-unsigned plan_broker_asks(const struct plan *plan)
+/* Of the only step of its kind, or 0. */
+static unsigned value_of(const struct plan *plan, enum plan_op op)
 {
         for (size_t i = 0; i < plan->step_count; i++)
-                if (plan->steps[i].op == PLAN_BROKER)
+                if (plan->steps[i].op == op)
                         return (unsigned)plan->steps[i].value;
         return 0;
+}
+
+unsigned plan_broker_asks(const struct plan *plan)
+{
+        return value_of(plan, PLAN_BROKER);
+}
+
+unsigned plan_calls(const struct plan *plan)
+{
+        return value_of(plan, PLAN_CALLS);
 }
 
 bool plan_is_held(const struct plan *plan, size_t clause)

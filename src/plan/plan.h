@@ -27,6 +27,8 @@ enum clause_kind {
         CLAUSE_ABSTRACT,    /* other programs' abstract unix sockets are out of reach */
         CLAUSE_COMMANDS,    /* only listed commands run */
         CLAUSE_FORK,        /* no other process is started */
+        CLAUSE_CALLS,       /* only listed system calls are made */
+        CLAUSE_NEW_CODE,    /* what can be written never becomes code */
         CLAUSE_ARGUMENTS,   /* no argument names a denied path */
         CLAUSE_PRIVACY,     /* processes outside are invisible and untouchable */
         CLAUSE_LIFETIME,    /* nothing outlives the job */
@@ -88,6 +90,7 @@ enum plan_op {
         PLAN_PRIVILEGES,
         PLAN_LANDLOCK,
         PLAN_SECCOMP, /* value is the enum network_mode */
+        PLAN_CALLS, /* what the command may not, and whoever starts it must: loaded last; value is of enum plan_calls */
         PLAN_BROKER, /* what neither a mount nor Landlock can judge is done by the supervisor; value is enum broker_asks */
         PLAN_PROFILE, /* on macOS: target is the text that the kernel's Seatbelt is given, with the parameters below */
         PLAN_CONTAINER, /* on Windows: an AppContainer of the job's own; value is of enum plan_capabilities */
@@ -106,6 +109,14 @@ enum plan_op {
 enum { PLAN_SWEEPS_MARKED = 1 };
 /* Of PLAN_DESCRIPTORS: none is inherited that was not meant to be. */
 enum { PLAN_CLOSES_AT_EXEC = 1 };
+
+/* Of PLAN_CALLS. */
+enum plan_calls {
+        PLAN_NO_FORK = 1,     /* threads alone */
+        PLAN_FEW_CALLS = 2,   /* those of a list, and no others; */
+        PLAN_SOCKETS = 4,     /* with those of sockets */
+        PLAN_NO_NEW_CODE = 8, /* no memory becomes code but files as they are */
+};
 
 /* Of PLAN_JOB_OBJECT. */
 enum plan_object {
@@ -215,6 +226,8 @@ bool plan_has(const struct plan *plan, enum plan_op op);
 bool plan_has_loopback(const struct plan *plan);
 /* Of enum broker_asks; 0 also where there is no broker. */
 unsigned plan_broker_asks(const struct plan *plan);
+/* Of enum plan_calls; 0 also where there is no second filter. */
+unsigned plan_calls(const struct plan *plan);
 /* Whether the plan holds this limit by this op. */
 bool plan_limits_by(const struct plan *plan, enum plan_op op, enum limit limit);
 

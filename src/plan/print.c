@@ -60,6 +60,8 @@ static const struct op_text {
                               "no capability, none to gain, securebits locked" },
         [PLAN_LANDLOCK] = { "landlock", "Landlock", "only granted paths; other processes out of reach" },
         [PLAN_SECCOMP] = { "seccomp", "seccomp filter", "system calls and socket families that are refused" },
+        [PLAN_CALLS] = { "calls", "second seccomp filter",
+                         "loaded last: what the command may not, and whoever starts it must" },
         [PLAN_BROKER] = { "broker", "broker",
                           "what mounts and Landlock cannot judge is done by the supervisor, or refused" },
         [PLAN_PROFILE] = { "profile", "Seatbelt profile",

@@ -28,6 +28,7 @@ static bool is_list(enum key_id key)
         case TYPE_VERSION:
         case TYPE_BASES:
         case TYPE_SESSION:
+        case TYPE_CALLS:
         case TYPE_BACKEND:
         case TYPE_HOLES: /* these two only ever grow */
         case TYPE_MASKS:
@@ -204,6 +205,7 @@ static int apply_entry(abatis_policy *policy, const struct layer *layer, const s
         case TYPE_VERSION:
         case TYPE_BASES:
         case TYPE_SESSION:
+        case TYPE_CALLS:
         case TYPE_BACKEND:
         case TYPE_MODE:
         case TYPE_HOSTS:

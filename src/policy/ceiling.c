@@ -302,21 +302,36 @@ static int cut_environment(abatis_policy *policy, const abatis_policy *ceiling, 
         return r;
 }
 
+/* One of the ceiling's holds, unless somebody asked for the opposite. */
+static int cut_switch(const abatis_policy *policy, enum key_id key, bool is_in_ceiling, bool *is_on,
+                      abatis_error *err)
+{
+        const struct note *note = policy_find_note(policy, key, NULL);
+
+        if (is_in_ceiling && !*is_on && note && note->is_asked)
+                return refuse(keys[key].name, note->value, note->origin, err);
+        *is_on |= is_in_ceiling;
+        return 0;
+}
+
 static int cut_process(abatis_policy *policy, const abatis_policy *ceiling, abatis_error *err)
 {
-        const struct note *fork = policy_find_note(policy, KEY_FORK, NULL),
-                          *check = policy_find_note(policy, KEY_CHECK_ARGUMENTS, NULL),
+        const struct note *check = policy_find_note(policy, KEY_CHECK_ARGUMENTS, NULL),
                           *session = policy_find_note(policy, KEY_SESSION, NULL);
         bool is_private = ceiling->has[KEY_SESSION] && !ceiling->shares_session;
+        int r;
 
         if (is_private && policy->shares_session && session && session->is_asked)
                 return refuse(keys[KEY_SESSION].name, session->value, session->origin, err);
         policy->shares_session &= !is_private;
-        if (ceiling->forbids_forks && !policy->forbids_forks && fork && fork->is_asked)
-                return refuse(keys[KEY_FORK].name, fork->value, fork->origin, err);
-        policy->forbids_forks |= ceiling->forbids_forks;
-        if (ceiling->argument_check != CHECK_ALWAYS)
-                return 0;
+        r = cut_switch(policy, KEY_FORK, ceiling->forbids_forks, &policy->forbids_forks, err);
+        if (!r)
+                r = cut_switch(policy, KEY_SYSTEM_CALLS, ceiling->has_few_calls, &policy->has_few_calls, err);
+        if (!r)
+                r = cut_switch(policy, KEY_EXECUTABLE_MEMORY, ceiling->forbids_new_code,
+                               &policy->forbids_new_code, err);
+        if (r || ceiling->argument_check != CHECK_ALWAYS)
+                return r;
         if (policy->argument_check == CHECK_NEVER && check && check->is_asked)
                 return refuse(keys[KEY_CHECK_ARGUMENTS].name, check->value, check->origin, err);
         policy->argument_check = CHECK_ALWAYS;

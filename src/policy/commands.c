@@ -325,6 +325,20 @@ static int need_interpreter(abatis_policy *policy, const struct executable *exec
         return r < 0 ? error_within(err, &below, "'%s' needs another file to start", user) : 0;
 }
 
+/* The kernel itself makes such memory when it starts a program, and no filter sees that. Whose stack it is the program says, not its
+ * loader. */
+static int check_memory(const abatis_policy *policy, const struct executable *executable,
+                        const struct startable *startable, abatis_error *err)
+{
+        const bool has_stack = executable->has_executable_stack && startable->kind != STARTABLE_LOADER;
+
+        if (!policy->forbids_new_code || (!executable->has_writable_code && !has_stack))
+                return 0;
+        return error_set(err, ABATIS_E_INVALID,
+                         "'%s' has %s that it can write and execute, and process.executable_memory is false",
+                         startable->path, executable->has_writable_code ? "code" : "a stack");
+}
+
 /* Adds what the startable at `index` needs; this moves the list. */
 static int add_needs(abatis_policy *policy, size_t index, abatis_error *err)
 {
@@ -338,7 +352,9 @@ static int add_needs(abatis_policy *policy, size_t index, abatis_error *err)
         if (fd < 0)
                 return error_os(err, errno, "cannot read '%s', to see what it needs to start", path);
         r = executable_read(fd, path, &executable, err);
-        if (!r && executable.interpreter)
+        if (!r)
+                r = check_memory(policy, &executable, &policy->startables[index], err);
+        if (!r && executable.interpreter && policy->startables[index].kind != STARTABLE_LOADER)
                 r = need_interpreter(policy, &executable, path, err);
         return r;
 }
@@ -491,7 +507,7 @@ static int resolve(abatis_policy *policy, abatis_error *err)
         for (size_t i = 0; i < policy->commands.count && !r; i++)
                 r = list(policy, policy->commands.items[i], err);
         for (size_t i = 0; i < policy->startable_count && !r; i++)
-                if (policy->startables[i].kind != STARTABLE_LOADER)
+                if (policy->startables[i].kind != STARTABLE_LOADER || policy->forbids_new_code)
                         r = add_needs(policy, i, err);
         for (size_t i = 0; i < policy->startable_count && !r; i++)
                 r = protect(policy, &policy->startables[i], err);
@@ -504,6 +520,10 @@ int commands_resolve(abatis_policy *policy, abatis_error *err)
         abatis_error below = { 0 };
         int r;
 
+        if (policy->forbids_new_code && !policy->commands.count)
+                return error_set(err, ABATIS_E_INVALID,
+                                 "process.executable_memory: false needs process.commands: without a list of "
+                                 "programs every file can be mapped as code");
         if (!policy->commands.count || policy->is_resolved)
                 return 0;
         commands_done(policy);

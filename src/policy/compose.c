@@ -137,6 +137,10 @@ static int unite(abatis_policy *into, abatis_policy *from, abatis_error *err)
                 into->has_no_loopback = from->has_no_loopback;
         if (from->has[KEY_FORK])
                 into->forbids_forks = from->forbids_forks;
+        if (from->has[KEY_SYSTEM_CALLS])
+                into->has_few_calls = from->has_few_calls;
+        if (from->has[KEY_EXECUTABLE_MEMORY])
+                into->forbids_new_code = from->forbids_new_code;
         if (from->has[KEY_CHECK_ARGUMENTS])
                 into->argument_check = from->argument_check;
         if (from->has[KEY_NETWORK])

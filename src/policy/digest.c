@@ -73,6 +73,8 @@ static void add_policy(struct sha256 *hash, const abatis_policy *policy)
                                            policy->reaches_control_sockets,
                                            policy->passes_named_only,
                                            policy->forbids_forks,
+                                           policy->has_few_calls,
+                                           policy->forbids_new_code,
                                            policy->passes_any_name,
                                            policy->has_no_loopback,
                                            (unsigned char)policy->backend };

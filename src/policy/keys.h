@@ -25,6 +25,8 @@ enum key_id {
         KEY_VERIFY_SNI,
         KEY_LOOPBACK,
         KEY_FORK,
+        KEY_SYSTEM_CALLS,
+        KEY_EXECUTABLE_MEMORY,
         KEY_SIGNALS,
         KEY_COMMANDS,
         KEY_CHECK_ARGUMENTS,
@@ -54,6 +56,7 @@ enum key_type {
         TYPE_VERSION,     /* 1 */
         TYPE_BASES,       /* a name or a list of names */
         TYPE_SESSION,     /* private or shared */
+        TYPE_CALLS,       /* usual or few */
         TYPE_BACKEND,     /* of backend_names */
         TYPE_TREES,       /* a list of paths; all, system, inherited */
         TYPE_HOLES,       /* a list of paths and patterns */

@@ -259,6 +259,13 @@ static int add_session(struct reading *reading, enum key_id key, const struct no
         return add_choice(reading, key, node, "mode", modes, "private or shared");
 }
 
+static int add_calls(struct reading *reading, enum key_id key, const struct node *node)
+{
+        static const char *const choices[] = { "usual", "few", NULL };
+
+        return add_choice(reading, key, node, "choice", choices, "usual or few");
+}
+
 static int add_backend(struct reading *reading, enum key_id key, const struct node *node)
 {
         if (node->kind == NODE_STRING && !*node->text)
@@ -299,6 +306,8 @@ static int add_value(struct reading *reading, enum key_id key, const struct node
                 return add_words(reading, key, node, "a preset or profile, or a list of them");
         case TYPE_SESSION:
                 return add_session(reading, key, node);
+        case TYPE_CALLS:
+                return add_calls(reading, key, node);
         case TYPE_BACKEND:
                 return add_backend(reading, key, node);
         case TYPE_TREES:

@@ -33,9 +33,9 @@ void lines_done(struct lines *lines)
 
 static bool is_list(enum key_type type)
 {
-        return type != TYPE_VERSION && type != TYPE_SESSION && type != TYPE_BACKEND && type != TYPE_MODE &&
-               type != TYPE_BOOLEAN && type != TYPE_SIZE && type != TYPE_DURATION && type != TYPE_NUMBER &&
-               type != TYPE_LOG;
+        return type != TYPE_VERSION && type != TYPE_SESSION && type != TYPE_CALLS && type != TYPE_BACKEND &&
+               type != TYPE_MODE && type != TYPE_BOOLEAN && type != TYPE_SIZE && type != TYPE_DURATION &&
+               type != TYPE_NUMBER && type != TYPE_LOG;
 }
 
 /* What YAML would read as a break, refuse, or not show stands as an escape. */

@@ -135,6 +135,18 @@ static bool is_passed_already(const abatis_policy *policy, const char *name)
         return !policy->passes_named_only && !environment_is_secret(name, strlen(name));
 }
 
+/* Of a process: what is forbidden so far, and would not be any more. */
+static bool is_freed(const abatis_policy *policy, const struct entry *entry)
+{
+        if (entry->key == KEY_FORK)
+                return policy->forbids_forks && !strcmp(entry->value, "true");
+        if (entry->key == KEY_SYSTEM_CALLS)
+                return policy->has_few_calls && strcmp(entry->value, "few");
+        if (entry->key == KEY_EXECUTABLE_MEMORY)
+                return policy->forbids_new_code && !strcmp(entry->value, "true");
+        return arguments_are_checked(policy) && strcmp(entry->value, "true");
+}
+
 static int check_entry(const abatis_policy *policy, const struct layer *layer, const struct entry *entry,
                        abatis_error *err)
 {
@@ -173,10 +185,10 @@ static int check_entry(const abatis_policy *policy, const struct layer *layer, c
                 is_narrower = !policy->has_no_loopback || strcmp(entry->value, "true");
                 break;
         case KEY_FORK:
-                is_narrower = !policy->forbids_forks || strcmp(entry->value, "true");
-                break;
+        case KEY_SYSTEM_CALLS:
+        case KEY_EXECUTABLE_MEMORY:
         case KEY_CHECK_ARGUMENTS:
-                is_narrower = !arguments_are_checked(policy) || !strcmp(entry->value, "true");
+                is_narrower = !is_freed(policy, entry);
                 break;
         case KEY_PASS:
                 is_narrower = is_passed_already(policy, entry->value);

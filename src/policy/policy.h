@@ -121,6 +121,8 @@ struct abatis_policy {
         bool passes_any_name;         /* in a list: what TLS and HTTP name need not be who was asked for */
         bool has_no_loopback;         /* where the network is denied: then there are no sockets but pairs */
         bool forbids_forks;
+        bool has_few_calls;          /* no system calls but those of a list */
+        bool forbids_new_code;       /* what can be written is never executed */
         bool protects_starters;      /* what programs outside run, or take commands from */
         bool shares_session;         /* commands of one sandbox have /tmp and processes in common */
         bool is_finished;            /* policy_finish() has seen to everything since the last change */

@@ -68,6 +68,8 @@ static json_t *describe_type(enum key_type type)
                 return list_of(path());
         case TYPE_SESSION:
                 return json_pack("{s:[s, s]}", "enum", "private", "shared");
+        case TYPE_CALLS:
+                return json_pack("{s:[s, s]}", "enum", "usual", "few");
         case TYPE_BACKEND:
                 return json_pack("{s:[s, s, s, s, s, s, s]}", "enum", "", "auto", "native", "bwrap",
                                  "seatbelt", "appcontainer", "none");

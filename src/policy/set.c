@@ -238,6 +238,14 @@ static int set_session(abatis_policy *policy, const char *value, abatis_error *e
         return error_set(err, ABATIS_E_INVALID, "'%s' is not private or shared", value);
 }
 
+static int set_calls(abatis_policy *policy, const char *value, abatis_error *err)
+{
+        policy->has_few_calls = !strcmp(value, "few");
+        if (policy->has_few_calls || !strcmp(value, "usual"))
+                return 0;
+        return error_set(err, ABATIS_E_INVALID, "'%s' is not usual or few", value);
+}
+
 static int set_value(abatis_policy *policy, const struct setting *setting, abatis_error *err)
 {
         switch (setting->key) {
@@ -259,6 +267,10 @@ static int set_value(abatis_policy *policy, const struct setting *setting, abati
                 return set_flag(setting->value, &policy->has_no_loopback, false, err);
         case KEY_FORK:
                 return set_flag(setting->value, &policy->forbids_forks, false, err);
+        case KEY_SYSTEM_CALLS:
+                return set_calls(policy, setting->value, err);
+        case KEY_EXECUTABLE_MEMORY:
+                return set_flag(setting->value, &policy->forbids_new_code, false, err);
         case KEY_SIGNALS:
                 if (!strcmp(setting->value, "true"))
                         return error_set(err, ABATIS_E_INVALID, "processes outside can never be signalled");

@@ -124,6 +124,18 @@ static void add_false(struct lines *lines, abatis_policy *policy, enum key_id ke
                 add_word(lines, policy, key, "false");
 }
 
+static void add_of_process(struct lines *lines, abatis_policy *policy, enum key_id key)
+{
+        if (key == KEY_FORK)
+                add_false(lines, policy, key, policy->forbids_forks);
+        else if (key == KEY_EXECUTABLE_MEMORY)
+                add_false(lines, policy, key, policy->forbids_new_code);
+        else if (key == KEY_SYSTEM_CALLS && policy->has_few_calls)
+                add_word(lines, policy, key, "few");
+        else if (key == KEY_CHECK_ARGUMENTS && policy->argument_check != CHECK_WITH_LIST)
+                add_word(lines, policy, key, policy->argument_check == CHECK_ALWAYS ? "true" : "false");
+}
+
 static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
 {
         switch (key) {
@@ -161,15 +173,13 @@ static void add_key(struct lines *lines, abatis_policy *policy, enum key_id key)
                 add_false(lines, policy, key, policy->has_no_loopback);
                 return;
         case KEY_FORK:
-                add_false(lines, policy, key, policy->forbids_forks);
+        case KEY_SYSTEM_CALLS:
+        case KEY_EXECUTABLE_MEMORY:
+        case KEY_CHECK_ARGUMENTS:
+                add_of_process(lines, policy, key);
                 return;
         case KEY_SIGNALS:
                 return; /* never */
-        case KEY_CHECK_ARGUMENTS:
-                if (policy->argument_check != CHECK_WITH_LIST)
-                        add_word(lines, policy, key,
-                                 policy->argument_check == CHECK_ALWAYS ? "true" : "false");
-                return;
         case KEY_PASS:
         case KEY_ENVIRONMENT_SET:
                 add_variables(lines, policy, key == KEY_ENVIRONMENT_SET);

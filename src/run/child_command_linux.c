@@ -494,6 +494,10 @@ static long do_step(struct child_job *job, const struct command_step *step)
                 return ignore_signals();
         case COMMAND_SIGNAL_MASK:
                 return unblock_signals();
+        case COMMAND_CALLS:
+                return job->plan->calls.len
+                               ? RAW(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, &job->plan->calls)
+                               : 0;
         case COMMAND_EXEC:
                 if (job->runs_image)
                         return RAW(SYS_execveat, 1, "", job->argv, job->envp, AT_EMPTY_PATH);

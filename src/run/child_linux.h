@@ -73,6 +73,7 @@ enum command_op {
         COMMAND_LIMIT,           /* resource and value; none for the command's own preparation */
         COMMAND_SIGNALS_IGNORED, /* those that are meant for whom it starts */
         COMMAND_SIGNAL_MASK,     /* nothing blocked */
+        COMMAND_CALLS,           /* the second filter */
         COMMAND_EXEC,
 };
 
@@ -149,7 +150,8 @@ struct child_plan {
         const struct child_rule *rules;
         size_t rule_count;
         struct sock_fprog filter;
-        uint64_t tmp_rights; /* of Landlock, on the job's own directory in /tmp; 0: it has none */
+        struct sock_fprog calls; /* the second one; empty: there is none */
+        uint64_t tmp_rights;     /* of Landlock, on the job's own directory in /tmp; 0: it has none */
         const struct child_broker *broker; /* NULL: there is none, and the filter asks nobody */
         bool has_network, has_relay;       /* as in child_ground */
         bool is_wrapped;                   /* the command becomes bubblewrap */

@@ -28,6 +28,12 @@ const char **child_request_list(const char *at, uint32_t count, const char **lis
         return list + count + 1;
 }
 
+struct sock_fprog child_request_calls(const struct child_request *request, const char *texts)
+{
+        return (struct sock_fprog){ (unsigned short)request->call_count,
+                                    (struct sock_filter *)(uintptr_t)(texts + request->calls) };
+}
+
 long child_request_take(const struct child_request *request, const char *texts, struct child_job *job)
 {
         const long lists = child_map(((uint64_t)request->argc + request->envc + 2) * sizeof(char *),

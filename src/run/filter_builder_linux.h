@@ -8,6 +8,10 @@
 
 #include "run/filter_linux.h"
 
+/* The last system call whose effect was considered (file_setattr, Linux 6.17). Newer ones, and x32's, do not exist
+ * inside: programs fall back, and a new way to mount or to reach a process cannot open a hole here. */
+enum { LAST_KNOWN = 469, VERDICTS_SIZE = LAST_KNOWN + 2 };
+
 enum verdict {
         ALLOW,
         REFUSE,      /* EPERM */
@@ -35,10 +39,23 @@ enum verdict {
         CHECK_SEND_2,         /* flags in this argument: what is sent connects nothing */
         CHECK_SEND_3,
         CHECK_OPTION,   /* of a socket: none that leads its packets elsewhere */
-        CHECK_LISTENER, /* of seccomp: nobody else answers questions, see make_ranges() */
+        CHECK_LISTENER, /* of seccomp: nobody else answers questions, see choose_verdicts() */
         CHECK_TRACING,  /* of ptrace: no stop before a call, where that deceives filters */
+        /* those of the second filter: */
+        CHECK_THREAD,      /* of clone: a thread, no process */
+        CHECK_CODE,        /* of mmap: code is a file, as it is */
+        CHECK_PROTECTION,  /* of mprotect: no code */
+        CHECK_PERSONALITY, /* the usual one: none by which all memory is code */
+        CHECK_ATTACHED,    /* of shmat: no code */
+        CHECK_FEW_IOCTLS,  /* those of a list */
+        CHECK_FEW_PRCTLS,
         VERDICT_COUNT,
         FIRST_CHECK = CHECK_CLONE,
+};
+
+struct entry {
+        int number;
+        enum verdict verdict;
 };
 
 /* One outcome of a comparison that leads to a verdict, whose code is not written yet. */
@@ -174,11 +191,13 @@ static inline void emit_check_bits(struct builder *builder, unsigned argument, u
         emit_test_to(builder, BPF_JSET, bits, REFUSE, if_none);
 }
 
-/* filter_sockets_linux.c */
-void filter_emit_socket(struct builder *builder);
-void filter_emit_socketpair(struct builder *builder);
-/* send() and its like: the argument that its flags are in. */
-void filter_emit_send(struct builder *builder, unsigned flags_argument);
-void filter_emit_option(struct builder *builder);
+/* filter_linux.c: verdicts, of VERDICTS_SIZE numbers, as a program; `first`, unless NULL, is asked about before all others. */
+int filter_assemble(const unsigned char *verdicts, const struct entry *first,
+                    const struct filter_options *options, struct filter *filter, abatis_error *err);
+/* filter_second_linux.c: one of its own checks. */
+void filter_emit_second(struct builder *builder, enum verdict verdict);
+
+/* filter_sockets_linux.c: likewise. */
+void filter_emit_of_sockets(struct builder *builder, enum verdict verdict);
 
 #endif

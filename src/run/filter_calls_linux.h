@@ -7,15 +7,6 @@
 
 #include "run/filter_builder_linux.h"
 
-/* The last system call whose effect was considered (file_setattr, Linux 6.17). Newer ones, and x32's, do not exist
- * inside: programs fall back, and a new way to mount or to reach a process cannot open a hole here. */
-enum { LAST_KNOWN = 469 };
-
-struct entry {
-        int number;
-        enum verdict verdict;
-};
-
 /* What no tool needs. A number that this architecture or its headers lack is left out or written as a number: those
  * above 423 are the same everywhere. */
 static const struct entry entries[] = {

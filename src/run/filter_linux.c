@@ -267,10 +267,11 @@ static void emit_check(struct builder *builder, enum verdict verdict)
                 emit_fcntl(builder);
                 return;
         case CHECK_SOCKET:
-                filter_emit_socket(builder);
-                return;
         case CHECK_SOCKETPAIR:
-                filter_emit_socketpair(builder);
+        case CHECK_SEND_2:
+        case CHECK_SEND_3:
+        case CHECK_OPTION:
+                filter_emit_of_sockets(builder, verdict);
                 return;
         case CHECK_TARGET:
                 emit_load(builder, 0);
@@ -307,20 +308,20 @@ static void emit_check(struct builder *builder, enum verdict verdict)
         case CHECK_MAPPING:
                 emit_mapping(builder);
                 return;
-        case CHECK_SEND_2:
-                filter_emit_send(builder, 2);
-                return;
-        case CHECK_SEND_3:
-                filter_emit_send(builder, 3);
-                return;
-        case CHECK_OPTION:
-                filter_emit_option(builder);
-                return;
         case CHECK_TRACING:
                 emit_tracing(builder);
                 return;
         case CHECK_LISTENER:
                 emit_check_bits(builder, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, ALLOW);
+                return;
+        case CHECK_THREAD:
+        case CHECK_CODE:
+        case CHECK_PROTECTION:
+        case CHECK_PERSONALITY:
+        case CHECK_ATTACHED:
+        case CHECK_FEW_IOCTLS:
+        case CHECK_FEW_PRCTLS:
+                filter_emit_second(builder, verdict);
                 return;
         case ALLOW:
         case REFUSE:
@@ -430,16 +431,13 @@ static void emit_verdicts(struct builder *builder, bool is_far)
         emit_returns(builder);
 }
 
-/* Neighbours with the same verdict share a range. */
-static size_t make_ranges(struct range *ranges, const struct filter_options *options)
+static void choose_verdicts(unsigned char *verdicts, const struct filter_options *options)
 {
         /* Memory that stays when no process has it mapped: files in memory, System V's, pages in a pipe. */
         static const unsigned short homeless[HOMELESS_COUNT] = { SYS_memfd_create, 447 /* memfd_secret */,
                                                                  SYS_shmget,       SYS_msgget,
                                                                  SYS_semget,       SYS_vmsplice };
-        unsigned char verdicts[LAST_KNOWN + 2] = { ALLOW };
         const bool has_network = options->network == NETWORK_LIST || options->has_loopback;
-        size_t count = 0;
 
         for (size_t i = 0; i < ENTRY_COUNT; i++)
                 verdicts[entries[i].number] = (unsigned char)entries[i].verdict;
@@ -485,15 +483,22 @@ static size_t make_ranges(struct range *ranges, const struct filter_options *opt
                 verdicts[SYS_bind] = verdicts[SYS_listen] = ASK;
         for (size_t i = 0; options->counts_memory && i < HOMELESS_COUNT; i++)
                 verdicts[homeless[i]] = ABSENT;
-        for (unsigned number = 0; number < sizeof(verdicts); number++)
+}
+
+/* Neighbours with the same verdict share a range. */
+static size_t make_ranges(const unsigned char *verdicts, struct range *ranges)
+{
+        size_t count = 0;
+
+        for (unsigned number = 0; number < VERDICTS_SIZE; number++)
                 if (!number || verdicts[number] != verdicts[number - 1])
                         ranges[count++] = (struct range){ number, (enum verdict)verdicts[number] };
         return count;
 }
 
 /* False if it is too long. */
-static bool build(const struct filter_options *options, const struct range *ranges, size_t count, bool is_far,
-                  struct filter *filter)
+static bool build(const struct filter_options *options, const struct range *ranges, size_t count,
+                  const struct entry *first, bool is_far, struct filter *filter)
 {
         struct builder builder;
 
@@ -508,22 +513,31 @@ static bool build(const struct filter_options *options, const struct range *rang
         emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
         emit_test_unless(&builder, BPF_JEQ, NATIVE_ARCH, ABSENT);
         emit(&builder, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-        /* Asked first: the kernel keeps no answer for a call whose arguments count, and this one is made all the time. */
-        emit_test_if(&builder, BPF_JEQ, SYS_openat, CHECK_OPEN_2);
+        if (first)
+                emit_test_if(&builder, BPF_JEQ, (unsigned)first->number, first->verdict);
         emit_tree(&builder, ranges, count);
         emit_verdicts(&builder, is_far);
         return !builder.is_full;
 }
 
-int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
+int filter_assemble(const unsigned char *verdicts, const struct entry *first,
+                    const struct filter_options *options, struct filter *filter, abatis_error *err)
 {
-        struct range ranges[2 * (ENTRY_COUNT + OF_ATTRIBUTES_COUNT + AMONG_OTHERS_COUNT + OF_NAMES_COUNT +
-                                 OF_LOCKS_COUNT + OF_CONNECTS_COUNT + OF_STREAMS_COUNT + OF_SIGNALS_COUNT +
-                                 OF_MAPPINGS_COUNT + HOMELESS_COUNT) +
-                            7];
-        size_t count = make_ranges(ranges, options);
+        struct range ranges[VERDICTS_SIZE];
+        size_t count = make_ranges(verdicts, ranges);
 
-        if (build(options, ranges, count, false, filter) || build(options, ranges, count, true, filter))
+        if (build(options, ranges, count, first, false, filter) ||
+            build(options, ranges, count, first, true, filter))
                 return 0;
         return error_set(err, ABATIS_E_SYSTEM, "the system call filter is too long");
+}
+
+int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err)
+{
+        /* The kernel keeps no answer for a call whose arguments count, and this one is made all the time. */
+        static const struct entry first = { SYS_openat, CHECK_OPEN_2 };
+        unsigned char verdicts[VERDICTS_SIZE] = { ALLOW };
+
+        choose_verdicts(verdicts, options);
+        return filter_assemble(verdicts, &first, options, filter, err);
 }

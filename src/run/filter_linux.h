@@ -36,7 +36,9 @@ struct filter_options {
         uint64_t pass;
 };
 
-/* Fails only if the program outgrows FILTER_MAX. */
+/* Both fail only if the program outgrows FILTER_MAX. */
 int filter_build(const struct filter_options *options, struct filter *filter, abatis_error *err);
+/* What the command loads last: of enum plan_calls. */
+int filter_build_second(unsigned calls, struct filter *filter, abatis_error *err);
 
 #endif

@@ -69,7 +69,7 @@ static void emit_streams_only(struct builder *builder)
 
 /* Where the network is denied and nobody is asked, none is made, see make_ranges(). On a loopback of its own it is another's to make: in
  * that network. */
-void filter_emit_socket(struct builder *builder)
+static void emit_socket(struct builder *builder)
 {
         const struct filter_options *options = builder->options;
         const enum verdict if_fit = options->has_loopback ? ASK : ALLOW;
@@ -104,20 +104,20 @@ void filter_emit_socket(struct builder *builder)
 }
 
 /* Unix sockets only. Where sockets are refused, a datagram pair is too. */
-void filter_emit_socketpair(struct builder *builder)
+static void emit_socketpair(struct builder *builder)
 {
         emit_unix_only(builder, !network_has_unix_sockets(builder->options->network) ||
                                         builder->options->asks_connects);
 }
 
-void filter_emit_send(struct builder *builder, unsigned flags_argument)
+static void emit_send(struct builder *builder, unsigned flags_argument)
 {
         emit_check_bits(builder, flags_argument, MSG_FASTOPEN, ALLOW);
 }
 
 /* Where the broker has connected a socket to the relay, its packets must go there: not by a device, by a route in their heads, or
  * at another time than the broker's. What is not known to be harmless is refused. */
-void filter_emit_option(struct builder *builder)
+static void emit_option(struct builder *builder)
 {
         static const unsigned of_socket[] = { SO_BINDTODEVICE, 62 /* SO_BINDTOIFINDEX */ };
         static const unsigned of_tcp[] = { 30 /* TCP_FASTOPEN_CONNECT */, 31 /* TCP_ULP */ };
@@ -142,4 +142,16 @@ void filter_emit_option(struct builder *builder)
         land(builder, v4);
         emit_load(builder, 2);
         EMIT_LIST(builder, of_v4, ALLOW, REFUSE);
+}
+
+void filter_emit_of_sockets(struct builder *builder, enum verdict verdict)
+{
+        if (verdict == CHECK_SOCKET)
+                emit_socket(builder);
+        else if (verdict == CHECK_SOCKETPAIR)
+                emit_socketpair(builder);
+        else if (verdict == CHECK_OPTION)
+                emit_option(builder);
+        else
+                emit_send(builder, verdict == CHECK_SEND_2 ? 2 : 3);
 }

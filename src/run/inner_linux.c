@@ -243,6 +243,7 @@ static long take_settings(void)
         inner.plan.ruleset_size = settings->ruleset_size;
         inner.plan.command_steps = (const struct command_step *)(const void *)(inner.base + settings->steps);
         inner.plan.command_count = settings->step_count;
+        inner.plan.calls = child_request_calls(&settings->request, inner.texts);
         job->plan = &inner.plan;
         job->ground = &inner.ground;
         job->must_reopen = true;

@@ -170,6 +170,7 @@ static int find_command(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
         const abatis_policy *policy = job->context.policy;
+        const char *home = options_home(policy);
         int r;
 
         /* In the directory that the command works in, if somebody has said which. */
@@ -182,13 +183,13 @@ static int find_command(struct job *job, abatis_error *err)
                 r = commands_check(policy, job->program, err);
         if (r < 0)
                 return r;
-        if (job->cwd && !options->cwd && strcmp(job->cwd, policy->workspace) != 0 &&
+        if (job->cwd && !options->cwd && strcmp(job->cwd, home) != 0 &&
             !view_shows(policy, ABATIS_READ, job->cwd)) {
                 free(job->cwd);
                 job->cwd = NULL;
         }
-        job->launch.cwd = job->cwd ? job->cwd : policy->workspace;
-        job->launch.fallback_cwd = options->cwd ? NULL : policy->workspace;
+        job->launch.cwd = job->cwd ? job->cwd : home;
+        job->launch.fallback_cwd = options->cwd ? NULL : home;
         job->launch.program = job->program;
         job->launch.argv = options->argv;
         return arguments_check(policy, options->argv, job->launch.cwd, err);

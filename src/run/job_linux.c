@@ -118,7 +118,7 @@ static int prepare_command(struct job *job, abatis_error *err)
 {
         const abatis_job_options *options = &job->options;
         const abatis_policy *policy = job->context.policy;
-        const char **envp = job->context.environment;
+        const char **envp = job->context.environment, *home = options_home(policy);
         int r = job_take_plan(job, err);
 
         if (!r)
@@ -138,7 +138,7 @@ static int prepare_command(struct job *job, abatis_error *err)
                 return r;
         job->child.program = job->program;
         /* Without mounts one that is not in view could be entered. */
-        if (job->cwd && !options->cwd && strcmp(job->cwd, policy->workspace) != 0 &&
+        if (job->cwd && !options->cwd && strcmp(job->cwd, home) != 0 &&
             !view_shows(policy, ABATIS_READ, job->cwd)) {
                 free(job->cwd);
                 job->cwd = NULL;
@@ -146,8 +146,8 @@ static int prepare_command(struct job *job, abatis_error *err)
         /* Of one that was begun ahead they were not known. */
         for (int i = 0; i < 3; i++)
                 job->child.files[i] = job->stdio.paths[i];
-        job->child.cwd = job->cwd ? job->cwd : policy->workspace;
-        job->child.fallback_cwd = options->cwd ? NULL : policy->workspace;
+        job->child.cwd = job->cwd ? job->cwd : home;
+        job->child.fallback_cwd = options->cwd ? NULL : home;
         r = arguments_check(policy, options->argv, job->child.cwd, err);
         return r || !job->wrap ? r : wrap_fill(job, err);
 }

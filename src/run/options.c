@@ -42,3 +42,8 @@ int options_limit_output(const abatis_job_options *options, const abatis_policy 
         }
         return 0;
 }
+
+const char *options_home(const abatis_policy *policy)
+{
+        return view_shows(policy, ABATIS_READ, policy->workspace) ? policy->workspace : "/";
+}

@@ -49,7 +49,7 @@ static struct usher usher;
 static const struct command_step steps[] = {
         { .op = COMMAND_SESSION }, { .op = COMMAND_STDIO },  { .op = COMMAND_DESCRIPTORS },
         { .op = COMMAND_CHDIR },   { .op = COMMAND_REOPEN }, { .op = COMMAND_SIGNAL_MASK },
-        { .op = COMMAND_EXEC },
+        { .op = COMMAND_CALLS },   { .op = COMMAND_EXEC },
 };
 
 static __attribute__((noreturn)) void leave(int code)
@@ -68,6 +68,7 @@ static long read_request(const struct child_request *request)
                 return texts;
         for (int i = 0; i < 3; i++)
                 usher.job.stdio[i] = usher.fds[REQUEST_STDIO + i];
+        usher.plan.calls = child_request_calls(request, (const char *)texts);
         return child_request_take(request, (const char *)texts, &usher.job);
 }
 

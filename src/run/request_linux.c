@@ -24,8 +24,8 @@ static uint32_t add_list(struct text *texts, const char *const *list, uint32_t *
         return place;
 }
 
-int request_write(const struct child_job *child, const char *const files[3], struct child_request *out,
-                  struct text *texts, abatis_error *err)
+int request_write(const struct child_job *child, const struct sock_fprog *calls, const char *const files[3],
+                  struct child_request *out, struct text *texts, abatis_error *err)
 {
         text_add_bytes(texts, "", 1); /* no text stands at 0 */
         out->program = request_add(texts, child->program);
@@ -33,6 +33,9 @@ int request_write(const struct child_job *child, const char *const files[3], str
         out->fallback_cwd = request_add(texts, child->fallback_cwd);
         for (int i = 0; i < 3; i++)
                 out->files[i] = request_add(texts, files[i]);
+        out->call_count = calls->len;
+        out->calls = (uint32_t)texts->length;
+        text_add_bytes(texts, (const char *)calls->filter, calls->len * sizeof(*calls->filter));
         out->argv = add_list(texts, child->argv, &out->argc);
         out->envp = add_list(texts, child->envp, &out->envc);
         if (texts->has_failed)

@@ -61,6 +61,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                                &resources->inside, err);
         if (!r)
                 r = filter_build(filter, &resources->filter, err);
+        if (!r && plan_has(plan, PLAN_CALLS))
+                r = filter_build_second(plan_calls(plan), &resources->calls, err);
         if (!r && plan_has(plan, PLAN_LANDLOCK))
                 r = grants_make(plan, policy, host, resources, err);
         if (!r && plan_has(plan, PLAN_BROKER))
@@ -88,6 +90,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
         resources->child.rules = resources->rules;
         resources->child.filter =
                 (struct sock_fprog){ (unsigned short)resources->filter.length, resources->filter.code };
+        resources->child.calls =
+                (struct sock_fprog){ (unsigned short)resources->calls.length, resources->calls.code };
         *out = resources;
         return 0;
 }

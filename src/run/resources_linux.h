@@ -19,11 +19,11 @@ struct resources {
         struct strings strings;  /* owned: paths made here that the steps borrow */
         struct copies copies;    /* owned */
         struct filter_options filter_options;
-        struct filter filter;
-        struct child_broker broker; /* its lists are owned, what they hold is the policy's */
-        struct stacks stacks;       /* owned */
-        struct keeper *keeper;      /* owned; NULL: every job is begun from nothing */
-        struct session *session;    /* owned; NULL: jobs have nothing in common */
+        struct filter filter, calls; /* the second one: see filter_build_second() */
+        struct child_broker broker;  /* its lists are owned, what they hold is the policy's */
+        struct stacks stacks;        /* owned */
+        struct keeper *keeper;       /* owned; NULL: every job is begun from nothing */
+        struct session *session;     /* owned; NULL: jobs have nothing in common */
 };
 
 void resources_describe_filter(const struct plan *plan, const abatis_policy *policy,

@@ -102,6 +102,7 @@ static int read_step(struct job *job, const struct step *step, abatis_error *err
         case PLAN_CGROUP:
         case PLAN_LANDLOCK:
         case PLAN_SECCOMP:
+        case PLAN_CALLS:
         case PLAN_BROKER:
         case PLAN_PROFILE:
         case PLAN_PORTER:

@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "run/images.h"
 #include "run/memory_linux.h"
+#include "run/options.h"
 #include "run/porter_linux.h"
 #include "run/request_linux.h"
 #include "run/syscall_linux.h"
@@ -90,7 +91,7 @@ static int begin_home(struct session *session, struct job *home, abatis_error *e
         home->child.runs_image = true;
         home->child.argv = argv;
         home->child.envp = envp;
-        home->child.cwd = session->policy->workspace;
+        home->child.cwd = options_home(session->policy);
         child_give_plan(&home->child);
         if (home->ground.child.has_mounts && !(home->ground.child.namespaces & CLONE_NEWNS))
                 job_await_ground(home);
@@ -223,7 +224,7 @@ static int write_request(const struct job *job, struct child_request *request, a
 {
         static const char *const none[3];
         OWN_TEXT struct text texts = { 0 };
-        int r = request_write(&job->child,
+        int r = request_write(&job->child, &job->context.resources->child.calls,
                               job->session->home->ground.child.has_mounts
                                       ? (const char *const *)job->stdio.paths
                                       : none,

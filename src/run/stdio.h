@@ -15,6 +15,7 @@ struct stdio {
         bool is_unix[3];     /* which of these are unix sockets */
         bool is_aimable[3];  /* which are sockets that can be connected to somebody, or to somebody else */
         bool is_node[3];     /* the path is that of a device, which is as good as any */
+        bool is_written[3];  /* a file that can be written */
         bool is_nameless[3]; /* a file without a path: deleted, or one that never had any */
         dev_t devices[3];    /* that nameless files lie on */
 };

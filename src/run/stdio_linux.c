@@ -133,7 +133,7 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
         free(stdio->paths[index]);
         stdio->paths[index] = NULL;
         stdio->is_far_reaching[index] = stdio->is_unix[index] = stdio->is_aimable[index] =
-                stdio->is_nameless[index] = stdio->is_node[index] = false;
+                stdio->is_nameless[index] = stdio->is_node[index] = stdio->is_written[index] = false;
         if (given >= 0 && fstat(given, &status) < 0) {
                 if (errno != EBADF)
                         return error_os(err, errno, "cannot examine %s", names[index]);
@@ -146,8 +146,10 @@ int stdio_choose(struct stdio *stdio, int index, int given, abatis_error *err)
                 stdio->fds[index] = given;
                 return find_node(stdio, index, makedev(1, 3), err);
         }
-        if (S_ISREG(status.st_mode))
+        if (S_ISREG(status.st_mode)) {
                 flags = fcntl(given, F_GETFL);
+                stdio->is_written[index] = (flags & O_ACCMODE) != O_RDONLY;
+        }
         if (S_ISDIR(status.st_mode) || flags & O_PATH) {
                 /* It leads into the host's mounts, where nothing is masked or read-only. */
                 return error_set(err, ABATIS_E_INVALID,
@@ -221,6 +223,12 @@ int stdio_check(struct stdio *stdio, const abatis_policy *policy, bool asks_conn
                                 err, ABATIS_E_INVALID,
                                 "%s is a socket that can be aimed at what the policy denies; give the command a pipe",
                                 names[i]);
+                /* It leads through a mount of the host's, which lets it be mapped as code. */
+                else if (stdio->is_written[i] && policy->forbids_new_code)
+                        r = error_set(err, ABATIS_E_INVALID,
+                                      "%s is a file that the command could write and then map as code, and "
+                                      "process.executable_memory is false; give the command a pipe",
+                                      names[i]);
                 else if (stdio->paths[i] && !stdio->is_node[i])
                         r = check_file(stdio->paths[i], i, policy, err);
                 else if (stdio->is_nameless[i] && policy->commands.count && is_memory_file(stdio->devices[i]))

@@ -386,6 +386,7 @@ static void translate(struct opener *opener, const struct step *step)
         case PLAN_DEADLINE:
         case PLAN_OUTPUT:
         case PLAN_BROKER:
+        case PLAN_CALLS:
         case PLAN_PROFILE:
         case PLAN_CONTAINER:
         case PLAN_CLOSED:
@@ -504,6 +505,16 @@ static int make_wrap(struct opener *opener, abatis_error *err)
         return opener->has_failed ? error_memory(err) : 0;
 }
 
+static void become_command(struct opener *opener)
+{
+        opener_command(opener, COMMAND_SIGNAL_MASK);
+        opener->plan_op = PLAN_CALLS;
+        /* A porter starts the commands, and these load it. */
+        if (plan_has(opener->plan, PLAN_CALLS) && !plan_has(opener->plan, PLAN_PORTER))
+                opener_command(opener, COMMAND_CALLS);
+        opener_command(opener, COMMAND_EXEC);
+}
+
 static int make_inside(struct opener *opener, abatis_error *err)
 {
         const bool has_landlock = plan_has(opener->plan, PLAN_LANDLOCK);
@@ -522,8 +533,7 @@ static int make_inside(struct opener *opener, abatis_error *err)
         opener_command(opener, COMMAND_CHDIR);
         opener_command(opener, COMMAND_REOPEN);
         set_limits(opener);
-        opener_command(opener, COMMAND_SIGNAL_MASK);
-        opener_command(opener, COMMAND_EXEC);
+        become_command(opener);
         return opener->has_failed ? error_memory(err) : 0;
 }
 
@@ -561,8 +571,7 @@ static int make_steps(struct opener *opener, abatis_error *err)
                 if (is_in_part(opener, opener->plan_op))
                         translate(opener, &opener->plan->steps[i]);
         }
-        opener_command(opener, COMMAND_SIGNAL_MASK);
-        opener_command(opener, COMMAND_EXEC);
+        become_command(opener);
         return opener->has_failed ? error_memory(err) : 0;
 }
 

@@ -249,8 +249,8 @@ static int write_settings(struct job *job, abatis_error *err)
         OWN_TEXT struct text lists = { 0 };
         /* A session of its own comes first, and would have no terminal. */
         const size_t first = job->options.terminal;
-        int r = request_write(&job->child, (const char *const *)job->stdio.paths, &settings.request,
-                              &wrap->texts, err);
+        int r = request_write(&job->child, &resources->child.calls, (const char *const *)job->stdio.paths,
+                              &settings.request, &wrap->texts, err);
 
         if (r < 0)
                 return r;

@@ -484,7 +484,8 @@ static const char *label_of(const struct wish *wish, const struct clause *clause
                 return "filesystem.deny of a pattern";
         if (clause->kind == CLAUSE_DENY && strstr(clause->name, "/later/"))
                 return "filesystem.deny of what is absent";
-        if (clause->kind == CLAUSE_PRIVACY && !strcmp(wish->preset, "strict"))
+        if (clause->kind == CLAUSE_PRIVACY &&
+            (!strcmp(wish->preset, "strict") || !strcmp(wish->preset, "skill")))
                 return "process.privacy, names too";
         if (clause->kind == CLAUSE_NETWORK || clause->kind == CLAUSE_TMP || clause->kind == CLAUSE_ABSTRACT)
                 return clause->name;

@@ -89,6 +89,8 @@ RIGHT = {
     "network.unix": lambda r: some(r, PATHS),
     "network.verify_sni": lambda r: r.choice([True, False]),
     "process.fork": lambda r: r.choice([True, False]),
+    "process.system_calls": lambda r: r.choice(["usual", "few"]),
+    "process.executable_memory": lambda r: r.choice([True, False]),
     "process.signals": lambda r: r.choice([True, False]),
     "process.commands": lambda r: some(r, PATHS),
     "process.check_arguments": lambda r: r.choice([True, False]),

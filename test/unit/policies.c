@@ -159,14 +159,16 @@ const char *make_program(const char *relative, const char *loader)
 {
         struct {
                 Elf64_Ehdr header;
-                Elf64_Phdr segments[2];
+                Elf64_Phdr segments[3];
                 char loader[512];
         } image = { .header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
                                 .e_type = ET_DYN,
                                 .e_phoff = sizeof(image.header),
                                 .e_phentsize = sizeof(image.segments[0]),
-                                .e_phnum = 2 },
-                    .segments = { { .p_type = PT_LOAD }, { .p_type = loader ? PT_INTERP : PT_GNU_STACK } } };
+                                .e_phnum = 3 },
+                    .segments = { { .p_type = PT_LOAD },
+                                  { .p_type = loader ? PT_INTERP : PT_NULL },
+                                  { .p_type = PT_GNU_STACK } } };
         const char *path = make_file(relative, "");
         int fd = open(path, O_WRONLY | O_CLOEXEC);
 

@@ -463,14 +463,22 @@ static void a_loopback_is_left_out_where_it_must_be(void **state)
 
 static void processes_are_held(void **state)
 {
-        abatis_policy *policy = composed(.system = "process: {fork: false, check_arguments: true}");
+        abatis_policy *policy =
+                composed(.system = "process: {fork: false, system_calls: few, check_arguments: true}");
 
         (void)state;
         assert_true(policy->forbids_forks);
+        assert_true(policy->has_few_calls);
         assert_true(arguments_are_checked(policy));
         abatis_policy_free(policy);
         assert_within("process: {fork: false}", "process: {fork: false}");
         assert_beyond("process: {fork: false}", "process: {fork: true}", "process.fork 'true' (given:1)");
+        assert_within("process: {system_calls: few}", "process: {system_calls: few}");
+        assert_beyond("process: {system_calls: few}", "process: {system_calls: usual}",
+                      "process.system_calls 'usual' (given:1)");
+        assert_beyond("process: {executable_memory: false}",
+                      "process: {executable_memory: true, commands: [/bin/sh]}",
+                      "process.executable_memory 'true' (given:1)");
         assert_beyond("process: {check_arguments: true}", "process: {check_arguments: false}",
                       "process.check_arguments 'false' (given:1)");
         assert_within("session: shared", "session: shared");

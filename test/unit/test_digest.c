@@ -48,6 +48,8 @@ static void every_difference_is_one_of_the_digest(void **state)
                 { "dev", "network.mode", "allow" },
                 { "dev", "network.loopback", "false" },
                 { "dev", "process.fork", "false" },
+                { "dev", "process.system_calls", "few" },
+                { "skill", NULL, NULL },
                 { "dev", "filesystem.deny", "/nonexistent" },
                 { "dev", "filesystem.protect", "/nonexistent" },
                 { "dev", "environment.pass", "A" },

@@ -121,6 +121,35 @@ static void a_static_program_needs_none(void **state)
         assert_null(found.interpreter);
 }
 
+static void memory_that_is_written_and_executed_is_seen(void **state)
+{
+        static const struct {
+                uint32_t code, stack_type, stack;
+                bool has_code, has_stack;
+        } cases[] = {
+                { PF_R | PF_X, PT_GNU_STACK, PF_R | PF_W, false, false },
+                { PF_R | PF_W, PT_GNU_STACK, PF_R | PF_W, false, false },
+                { PF_R | PF_W | PF_X, PT_GNU_STACK, PF_R | PF_W, true, false },
+                { PF_W | PF_X, PT_GNU_STACK, 0, true, false },
+                { PF_R | PF_X, PT_GNU_STACK, PF_R | PF_W | PF_X, false, true },
+                { PF_R | PF_X, PT_NULL, 0, false, true },
+        };
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                struct image image = small_program();
+                struct executable found = { 0 };
+
+                image.segments[0].p_flags = cases[i].code;
+                image.segments[2].p_type = cases[i].stack_type;
+                image.segments[2].p_flags = cases[i].stack;
+                assert_int_equal(read_file(write_bytes("program", &image, sizeof(image)), &found, NULL), 0);
+                assert_int_equal(found.has_writable_code, cases[i].has_code);
+                assert_int_equal(found.has_executable_stack, cases[i].has_stack);
+                executable_done(&found);
+        }
+}
+
 /* The kernel takes the first. */
 static void the_first_of_two_loaders_counts(void **state)
 {
@@ -485,6 +514,7 @@ int main(void)
                 SCRATCH_TEST(a_program_names_its_loader),
                 SCRATCH_TEST(a_real_program_names_a_loader_that_exists),
                 SCRATCH_TEST(a_static_program_needs_none),
+                SCRATCH_TEST(memory_that_is_written_and_executed_is_seen),
                 SCRATCH_TEST(the_first_of_two_loaders_counts),
                 SCRATCH_TEST(what_is_neither_program_nor_script_needs_nothing),
                 SCRATCH_TEST(a_program_cut_short_anywhere_is_refused),

@@ -77,6 +77,7 @@ static const char *samples_of(enum key_type type)
         switch (type) {
         case TYPE_VERSION:
         case TYPE_SESSION:
+        case TYPE_CALLS:
         case TYPE_MODE:
         case TYPE_DURATION:
                 return "";
@@ -162,6 +163,9 @@ static void every_key_takes_what_it_is_for(void **state)
                 { KEY_BIND, "[1, 8080, 65535, 0x50, inherited]", "1|8080|65535|80|inherited" },
                 { KEY_UNIX, "[/run/a.sock]", "/run/a.sock" },
                 { KEY_FORK, "false", "false" },
+                { KEY_SYSTEM_CALLS, "few", "few" },
+                { KEY_SYSTEM_CALLS, "usual", "usual" },
+                { KEY_EXECUTABLE_MEMORY, "false", "false" },
                 { KEY_SIGNALS, "false", "false" },
                 { KEY_COMMANDS, "[git, /usr/bin/make]", "git|/usr/bin/make" },
                 { KEY_CHECK_ARGUMENTS, "true", "true" },
@@ -267,8 +271,8 @@ static void an_unknown_key_is_refused_with_a_guess(void **state)
                 "f:1:1: unknown key 'rules'; there are version, extends, session, backend, filesystem, network, "
                 "process, environment, limits, audit");
         refuses("process: {quux: 1}\n",
-                "f:1:11: unknown key 'quux' in process; there are fork, signals, commands, "
-                "check_arguments");
+                "f:1:11: unknown key 'quux' in process; there are fork, system_calls, executable_memory, "
+                "signals, commands, check_arguments");
         refuses("filesystem.read: [all]\n",
                 "f:1:1: unknown key 'filesystem.read'; there are version, extends, "
                 "session, backend, filesystem, network, process, environment, limits, audit");
@@ -325,6 +329,8 @@ static void a_wrong_type_is_named(void **state)
                 "f:1:17: network.bind takes a list of port numbers, not a whole number");
         refuses("network: {bind: ['80']}\n", "f:1:18: network.bind takes a list of port numbers, not text");
         refuses("process: {fork: 'false'}\n", "f:1:17: process.fork takes true or false, not text");
+        refuses("process: {system_calls: fewer}\n",
+                "f:1:25: process.system_calls: unknown choice 'fewer'; did you mean 'few'?");
         refuses("process: {fork: no}\n", "f:1:17: process.fork takes true or false, not text");
         refuses("process: {commands: git}\n", "f:1:21: process.commands takes a list of programs, not text");
         refuses("environment: {pass: {A: b}}\n",

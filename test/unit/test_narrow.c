@@ -329,6 +329,12 @@ static void processes_are_not_freed(void **state)
                         "process: {fork: false, check_arguments: true, signals: false}");
         assert_narrower("extends: dev", "process: {fork: true, check_arguments: false}");
         assert_wider("process: {fork: false}", "process: {fork: true}", "1:17: process.fork: 'true'");
+        assert_narrower("extends: dev", "process: {system_calls: few}");
+        assert_wider("process: {system_calls: few}", "process: {system_calls: usual}",
+                     "1:25: process.system_calls: 'usual'");
+        assert_narrower("process: {commands: [/bin/sh]}", "process: {executable_memory: false}");
+        assert_wider("process: {executable_memory: false, commands: [/bin/sh]}",
+                     "process: {executable_memory: true}", "1:30: process.executable_memory: 'true'");
         assert_narrower("session: shared", "session: private");
         assert_wider("extends: dev", "session: shared", "1:10: session: 'shared'");
         assert_wider("process: {check_arguments: true}", "process: {check_arguments: false}",

@@ -76,14 +76,15 @@ static void assert_missed(const char *key, const char *value, const char *clause
 
 /* ---- clauses --------------------------------------------------------------------------------------------- */
 
-static void presets_are_held_whole(void **state)
+static void presets_are_held_whole_but_the_one_with_few_calls(void **state)
 {
         (void)state;
         for (size_t i = 0; preset_names[i]; i++) {
                 struct plan *plan = plan_of(new_policy(preset_names[i]), &mac);
+                bool has_few_calls = !strcmp(preset_names[i], "skill");
                 abatis_error err = { .message = "" };
 
-                if (plan_check(plan, false, &err) < 0)
+                if ((plan_check(plan, false, &err) < 0) != has_few_calls)
                         fail_msg("%s: %s", preset_names[i], err.message);
                 plan_free(plan);
         }
@@ -294,7 +295,8 @@ static void nobody_outside_is_reached_or_does_anything_for_the_command(void **st
                         if (answer(profile, refused[j]))
                                 fail_msg("%s: question %zu is allowed", preset_names[i], j);
                 for (size_t j = 0; j < COUNT(granted); j++)
-                        if (!answer(profile, granted[j]))
+                        if (!answer(profile, granted[j]) && (strcmp(preset_names[i], "skill") ||
+                                                             strcmp(granted[j].operation, "process-fork")))
                                 fail_msg("%s: question %zu is refused", preset_names[i], j);
                 sbpl_free(profile);
         }
@@ -515,7 +517,7 @@ static void without_memory_there_is_no_weaker_profile(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                POLICY_TEST(presets_are_held_whole),
+                POLICY_TEST(presets_are_held_whole_but_the_one_with_few_calls),
                 POLICY_TEST(every_clause_is_held_or_missed_with_a_reason),
                 POLICY_TEST(root_is_told_that_it_stays_root),
                 POLICY_TEST(what_a_profile_cannot_hold_is_missed_by_name),
