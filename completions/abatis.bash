@@ -24,7 +24,7 @@ _abatis_profiles() {
 
 _abatis_value() { # FLAG
         case $1 in
-        --preset) _abatis_words dev tool mcp strict guard ;;
+        --preset) _abatis_words dev tool mcp strict guard skill ;;
         --profile) _abatis_profiles ;;
         --net) _abatis_words deny unix-only allow list ;;
         --workspace | --data) _abatis_paths -d ;;

@@ -105,7 +105,7 @@ complete -c abatis -n '__abatis_audits report' -s o -l output -r -F -d 'where to
 complete -c abatis -n '__abatis_audits list show stats report sql verify' -l file -r -F -d 'another log'
 
 set -l flags complete -c abatis -n __abatis_takes_flags
-$flags -l preset -x -a 'dev tool mcp strict guard' -d 'start from this policy'
+$flags -l preset -x -a 'dev tool mcp strict guard skill' -d 'start from this policy'
 $flags -l profile -x -a "(abatis profile list 2>/dev/null | string replace -r ' .*' '')" -d 'start from this profile'
 $flags -l policy -r -F -d 'a policy file'
 $flags -l workspace -x -a '(__fish_complete_directories)' -d 'the directory that the command works in'

@@ -64,8 +64,8 @@ typedef struct abatis_policy abatis_policy;
 typedef struct abatis_policy_options {
         size_t size; /* sizeof(abatis_policy_options) */
         const char *
-                preset; /* a preset ("dev", "tool", "mcp", "strict", "guard") or a profile; NULL is what the files
-                                  extend, or "dev" */
+                preset; /* a preset ("dev", "tool", "mcp", "strict", "guard", "skill") or a profile; NULL is what the
+                                  files extend, or "dev" */
         const char *workspace; /* the directory the command works in; NULL is the working directory */
         const char *data;      /* the agent's own data directory, or NULL */
         const char *config;    /* an agent's configuration file outside the data directory, or NULL */

@@ -11,7 +11,7 @@ export type Limits = Record<string, string | number>
 export interface PolicyOptions {
   /** A policy as an object, or a policy file's path. */
   policy?: object | Path
-  /** A preset or a profile: `dev`, `tool`, `mcp`, `strict`, `guard`. */
+  /** A preset or a profile: `dev`, `tool`, `mcp`, `strict`, `guard`, `skill`. */
   preset?: string
   /** What the command may change; the directory it works in if nothing is said. */
   workspace?: Path

@@ -13,7 +13,7 @@
 
 const char flags_policy_help[] =
         "Policy:\n"
-        "  --preset NAME        dev (default), tool, mcp, strict or guard\n"
+        "  --preset NAME        dev (default), tool, mcp, strict, guard or skill\n"
         "  --profile NAME       a profile; 'abatis profile list' has them\n"
         "  --policy FILE        a policy file: YAML, JSON (*.json) or TOML (*.toml)\n"
         "  --workspace DIR      the directory the command may change (default: where you are)\n"

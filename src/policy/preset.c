@@ -15,6 +15,8 @@
 #include "base/system.h"
 #include "policy/policy.h"
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
 /* Root owns these and needs no capability to read them; for anybody else the file modes already refuse. */
 static const char *const root_secrets[] = { "/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-" };
 
@@ -48,9 +50,27 @@ static const char *const system_protects[] = { "/bin",     "/sbin",        "/usr
                                                "/lib",     "/lib32",       "/lib64",     "/etc",
                                                "/boot",    "/proc",        "/sys",       "/dev" };
 
+/* What else a preset says, as a file would. */
+struct preset_setting {
+        enum key_id key;
+        const char *value;
+};
+
+/* For a program that computes: threads are counted as processes, and an engine has a dozen for each processor or so. */
+static const struct preset_setting skill_settings[] = {
+        { KEY_LOOPBACK, "false" }, { KEY_FORK, "false" },       { KEY_SYSTEM_CALLS, "few" },
+        { KEY_MEMORY, "256MiB" },  { KEY_PROCESSES, "64" },     { KEY_OPEN_FILES, "256" },
+        { KEY_CPU, "30s" },        { KEY_FILE_SIZE, "256MiB" }, { KEY_WRITTEN, "256MiB" },
+        { KEY_TIMEOUT, "30s" },    { KEY_OUTPUT, "1MiB" },
+};
+
 static const struct preset {
         const char *name, *origin;
-        bool reads_all, writes_workspace, has_private_tmp, denies_secrets, denies_data_root, is_guard;
+        const struct preset_setting *settings;
+        size_t setting_count;
+        bool passes_named_only; /* of the environment, nothing */
+        bool reads_all, reads_system, writes_workspace, has_private_tmp, denies_secrets, denies_data_root,
+                is_guard;
         enum git_treatment git;
         enum network_mode network;
 } presets[] = {
@@ -79,6 +99,7 @@ static const struct preset {
           .network = NETWORK_ALLOW },
         { .name = "strict",
           .origin = "preset strict",
+          .reads_system = true,
           .writes_workspace = true,
           .has_private_tmp = true,
           .denies_secrets = true,
@@ -89,11 +110,18 @@ static const struct preset {
           .reads_all = true,
           .is_guard = true,
           .network = NETWORK_ALLOW },
+        { .name = "skill",
+          .origin = "preset skill",
+          .settings = skill_settings,
+          .setting_count = COUNT(skill_settings),
+          .passes_named_only = true,
+          .denies_secrets = true,
+          .denies_data_root = true,
+          .git = GIT_DENIED,
+          .network = NETWORK_DENY },
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-const char *const preset_names[] = { "dev", "tool", "mcp", "strict", "guard", NULL };
+const char *const preset_names[] = { "dev", "tool", "mcp", "strict", "guard", "skill", NULL };
 
 bool preset_exists(const char *name)
 {
@@ -301,6 +329,25 @@ int preset_find_places(abatis_policy *policy, const abatis_policy_options *optio
         return r ? r : find_homes(policy, err);
 }
 
+static int apply_settings(abatis_policy *policy, const struct preset *preset, abatis_error *err)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < preset->setting_count && !r; i++) {
+                const struct setting setting = { .key = preset->settings[i].key,
+                                                 .value = preset->settings[i].value,
+                                                 .origin = preset->origin };
+
+                r = policy_apply(policy, &setting, err);
+                policy->has[setting.key] = true;
+        }
+        if (preset->passes_named_only) {
+                policy_clear(policy, KEY_PASS);
+                policy->has[KEY_PASS] = true;
+        }
+        return r;
+}
+
 int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_options *options,
                  abatis_error *err)
 {
@@ -318,9 +365,9 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
 
         if (!policy->workspace[1] && preset->writes_workspace)
                 r = error_set(err, ABATIS_E_INVALID, "the workspace may not be '/'; pass --workspace DIR");
-        if (!r && !preset->reads_all)
+        if (!r && preset->reads_system)
                 r = preset_open_system(policy, RULE_EXECUTE, preset->origin, err);
-        if (!r && !preset->reads_all)
+        if (!r && preset->reads_system)
                 r = policy_add_rule(policy, RULE_EXECUTE, policy->workspace, preset->origin, err);
         if (!r && preset->writes_workspace)
                 r = open_workspace(policy, preset->origin, err);
@@ -333,6 +380,8 @@ int preset_apply(abatis_policy *policy, const char *name, const abatis_policy_op
                 r = preset_deny_secrets(policy, preset->origin, err);
         if (!r)
                 r = add_data_rules(policy, preset, options, err);
+        if (!r)
+                r = apply_settings(policy, preset, err);
         return r < 0 ? r : git_add_rules(policy, preset->git, preset->origin, err);
 }
 

@@ -284,7 +284,7 @@ static void an_unknown_base_is_refused_with_a_guess(void **state)
         refuses("given:1:11: extends: there is no preset or profile 'devv'; did you mean 'dev'?, and 'abatis profile "
                 "list'",
                 .given = "extends: [devv]");
-        refuses("there is no preset or profile 'quux'; there are dev, tool, mcp, strict, guard, and 'abatis profile "
+        refuses("there is no preset or profile 'quux'; there are dev, tool, mcp, strict, guard, skill, and 'abatis profile "
                 "list'",
                 .preset = "quux");
         assert_composition_refused_with(&(struct texts){ .given = "extends: ../x" },

@@ -10,7 +10,7 @@
 
 #include "policies.h"
 
-static const char *const all_presets[] = { "dev", "tool", "mcp", "strict", "guard" };
+static const char *const all_presets[] = { "dev", "tool", "mcp", "strict", "guard", "skill" };
 
 /* ---- what all have in common ---------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ static void the_presets_differ_as_documented(void **state)
         } expected[] = {
                 { "dev", true, true, true, NETWORK_DENY },     { "tool", true, true, true, NETWORK_DENY },
                 { "mcp", true, false, true, NETWORK_ALLOW },   { "strict", false, true, true, NETWORK_DENY },
-                { "guard", true, true, false, NETWORK_ALLOW },
+                { "guard", true, true, false, NETWORK_ALLOW }, { "skill", false, false, false, NETWORK_DENY },
         };
 
         (void)state;
@@ -46,7 +46,7 @@ static void an_unknown_preset_is_refused_and_the_known_ones_are_named(void **sta
         (void)state;
         assert_int_equal(refused_policy("developer", at("ws"), NULL, NULL), ABATIS_E_INVALID);
         assert_non_null(strstr(refused_message, "developer"));
-        for (size_t i = 0; i < 5; i++)
+        for (size_t i = 0; i < sizeof(all_presets) / sizeof(*all_presets); i++)
                 assert_non_null(strstr(refused_message, all_presets[i]));
         assert_int_equal(refused_policy("", at("ws"), NULL, NULL), ABATIS_E_INVALID);
         assert_int_equal(refused_policy("DEV", at("ws"), NULL, NULL), ABATIS_E_INVALID);
@@ -56,7 +56,7 @@ static void data_and_configuration_that_do_not_exist_are_refused_by_name(void **
 {
         (void)state;
         make_file("file", "");
-        for (size_t i = 0; i < 5; i++) {
+        for (size_t i = 0; i < sizeof(all_presets) / sizeof(*all_presets); i++) {
                 assert_int_equal(refused_policy(all_presets[i], at("ws"), at("no"), NULL), ABATIS_E_SYSTEM);
                 assert_non_null(strstr(refused_message, at("no")));
                 assert_int_equal(refused_policy(all_presets[i], at("ws"), at("file"), NULL),
@@ -72,7 +72,7 @@ static void a_configuration_file_is_denied_under_every_preset(void **state)
         (void)state;
         make_file("real.toml", "");
         make_link("config.toml", "real.toml");
-        for (size_t i = 0; i < 5; i++) {
+        for (size_t i = 0; i < sizeof(all_presets) / sizeof(*all_presets); i++) {
                 abatis_policy *policy = new_policy_with(all_presets[i], at("ws"), NULL, at("config.toml"));
 
                 assert_false(may(policy, ABATIS_READ, at("real.toml")));
