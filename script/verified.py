@@ -32,7 +32,7 @@ COLUMNS = ["native", "native, as root", "native, no namespaces", "bwrap", "seatb
 CLAUSES = """
 filesystem.read|filesystem.write|filesystem.execute|filesystem.deny|filesystem.deny of what is absent|filesystem.deny of a pattern
 filesystem.protect|filesystem.tmp private|network.mode deny|network.loopback|network.mode unix-only|network.mode list|network.connect|network.unix|network.bind
-network.abstract none|process.commands|process.check_arguments|process.fork|process.privacy|process.privacy, names too|process.lifetime
+network.abstract none|process.commands|process.check_arguments|process.fork|process.system_calls|process.executable_memory|process.privacy|process.privacy, names too|process.lifetime
 process.ipc|process.devices|process.terminal|process.privileges|process.kernel|process.descriptors|environment
 limits.open_files|limits.file_size|limits.processes|limits.memory|limits.cpu|limits.written|limits.timeout|limits.output
 limits.connections|limits.connections_per_second|limits.traffic|session shared

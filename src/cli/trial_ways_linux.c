@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -327,6 +328,40 @@ static int make_namespace(const char *unused)
 
 /* ---- the terminal --------------------------------------------------------------------------------------- */
 
+/* What few programs need. */
+static int make_pair(const char *unused)
+{
+        int pair[2], r = socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+
+        (void)unused;
+        if (!r)
+                r = close(pair[0]) | close(pair[1]);
+        return r;
+}
+
+static int lock_file(const char *path)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -1 : flock(fd, LOCK_SH), error = errno;
+
+        if (fd >= 0)
+                close(fd);
+        errno = error;
+        return r;
+}
+
+/* Memory that was written becomes code: at once, or later. Not by mmap(), which may say something else than the kernel. */
+static int make_code(const char *when)
+{
+        const int code = strcmp(when, "at-once") ? 0 : PROT_EXEC;
+        long memory = syscall(SYS_mmap, NULL, 4L * KIB, PROT_READ | PROT_WRITE | code,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1L, 0L);
+
+        if (memory == -1)
+                return -1;
+        memset((void *)memory, 0, 4 * KIB);
+        return code ? 0 : mprotect((void *)memory, 4 * KIB, PROT_READ | PROT_EXEC);
+}
+
 static int open_terminal(const char *path)
 {
         return open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -508,6 +543,9 @@ static const struct way {
         { "ring", make_ring, { ENOSYS, EPERM } },
         { "openat2", open_by_newer_call, { ENOSYS, EPERM } },
         { "namespace", make_namespace, { EPERM, ENOSYS, EACCES } },
+        { "pair", make_pair, { EPERM } },
+        { "lock", lock_file, { EPERM } },
+        { "code", make_code, { EPERM } },
         { "terminal", open_terminal, { ENXIO, EACCES, EPERM, ENOENT } },
         { "type", type_into, { EPERM, EACCES } },
         { "tcp", socket_stream, { ECONNREFUSED, EACCES, EPERM, ENETUNREACH, EAFNOSUPPORT } },

@@ -32,7 +32,6 @@ may_be_untested() { # CLAUSE
 # What this kernel, this variant and this role cannot hold.
 must_be_refused() { # CLAUSE
         case "$ABI $VARIANT $ROLE $1" in
-        *" process.fork") true ;;
         *" no-userns"*" user network.bind" | *" no-userns"*" user filesystem.read" | *" no-userns"*" user process.privacy, names too") true ;;
         # The second because /tmp is a tmpfs here.
         *" no-userns"*" user limits.processes" | *" no-userns"*" user limits.memory") true ;;
