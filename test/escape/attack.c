@@ -14,6 +14,7 @@ static const struct attempt *const tables[] = {
         read_attempts,      write_attempts,  tree_attempts,     process_attempts, control_attempts,
         namespace_attempts, kernel_attempts, socket_attempts,   ipc_attempts,     terminal_attempts,
         privilege_attempts, abi_attempts,    survivor_attempts, start_attempts,   forged_attempts,
+        calls_attempts,     code_attempts,
 };
 
 static const char *error_name(int error)

@@ -41,6 +41,8 @@ extern const struct attempt survivor_attempts[];
 extern const struct attempt abi_attempts[];
 extern const struct attempt start_attempts[];
 extern const struct attempt forged_attempts[];
+extern const struct attempt calls_attempts[];
+extern const struct attempt code_attempts[];
 
 /* What a secret looks like: the runner puts it into every file that must not be read. */
 #define SECRET "TOP-SECRET"

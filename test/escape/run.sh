@@ -20,6 +20,9 @@ PASSES=${PASSES:-$all}
 build_programs() { # DIRECTORY
         local flags=(-std=gnu11 -O1 -Wall -Wextra -Wshadow -Wstrict-prototypes -static -pthread)
         "${CC:-cc}" "${flags[@]}" -o "$1/attack" "$here"/attack*.c &&
+                "${CC:-cc}" -O1 -Wall -o "$1/loosen" "$here/loosen.c" &&
+                "$1/loosen" "$1/attack" "$1/stack-attack" stack && "$1/loosen" "$1/attack" "$1/writable-attack" code &&
+                chmod 755 "$1/stack-attack" "$1/writable-attack" &&
                 "${CC:-cc}" "${flags[@]}" -o "$1/outside" "$here"/outside*.c &&
                 "${CC:-cc}" -O1 -Wall -o "$1/enter" "$here/../tree/enter.c" &&
                 "${CC:-cc}" -O1 -Wall -o "$1/marker" "$here/marker.c" &&

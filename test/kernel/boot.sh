@@ -26,6 +26,7 @@ make_disk() { # ARCH ABATIS
         done
         "$cc" "${flags[@]}" -o "$tree/bin/enter" ../tree/enter.c &&
                 "$cc" "${flags[@]}" -o "$tree/escape/attack" ../escape/attack*.c &&
+                "$cc" "${flags[@]}" -o "$tree/escape/loosen" ../escape/loosen.c &&
                 "$cc" "${flags[@]}" -o "$tree/escape/outside" ../escape/outside*.c || return 1
         # The commands of busybox cannot be listed by another architecture's machine: these are the ones that are used.
         for name in sh mount mkdir chmod chown cat cp mv rm ln sed head tail tr cut grep ls wc env find id stat mknod mktemp ifconfig \

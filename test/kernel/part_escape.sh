@@ -10,6 +10,9 @@ cp /escape/attack /escape/setuid-attack
 chmod 4755 /escape/setuid-attack
 cp /escape/attack /escape/capable-attack
 /escape/outside capability /escape/capable-attack
+/escape/loosen /escape/attack /escape/stack-attack stack
+/escape/loosen /escape/attack /escape/writable-attack code
+chmod 755 /escape/stack-attack /escape/writable-attack
 export ABATIS=/bin/abatis ESCAPE_SECONDS=300
 
 for pass in $PASSES; do

@@ -34,7 +34,7 @@ readonly variants="abatis.variants=plain,no-userns-clone,no-userns"
 list_few() {
         echo "$own 6.1 plain abatis.parts=agree,doctor $variants abatis.doctor=plain:user,no-userns:user abatis.roles=user,root $few"
         echo "$own 7.2 plain abatis.parts=agree,doctor $variants abatis.doctor=plain:user,no-userns:user abatis.roles=user,root $few"
-        echo "$other 6.12 plain abatis.parts=agree,doctor,escape $variants abatis.doctor=plain:user abatis.roles=user $few abatis.cases=4_kernel abatis.passes=user"
+        echo "$other 6.12 plain abatis.parts=agree,doctor,escape $variants abatis.doctor=plain:user abatis.roles=user $few abatis.cases=4_kernel,9_calls abatis.passes=user"
         echo "$own 5.10 plain abatis.parts=agree abatis.variants=plain abatis.roles=user"
         echo "$own 7.2 no-landlock abatis.parts=agree abatis.variants=no-landlock abatis.roles=user $few $no_landlock"
         list_x32
