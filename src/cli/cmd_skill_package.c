@@ -100,6 +100,8 @@ static bool read_words(char **argv, unsigned takes, struct words *out)
                         out->has_json = true;
                 else if (!is_over && !strcmp(*argv, "--force") && takes & TAKES_GRANT)
                         out->is_forced = true;
+                else if (!is_over && !strncmp(*argv, "--tier=", 7) && takes & TAKES_GRANT)
+                        out->tier = *argv + 7;
                 else if (!is_over && !strcmp(*argv, "--tier") && takes & TAKES_GRANT && argv[1])
                         out->tier = *++argv;
                 else if ((is_over || **argv != '-') && takes & TAKES_SUBJECT && !out->subject)

@@ -220,7 +220,7 @@ static void a_policy_is_one(void **state)
                 "f:6:16: unknown key 'raed' in filesystem; did you mean 'read'?");
         refuses("policy: {limits: {cpu: 5}}\n", "f:5:24: limits.cpu: 5 has no unit");
         refuses("policy: {version: 2}\n", "f:5:19: version: this abatis reads version 1 only");
-        refuses("policy: {allow_network: true}\n",
+        refuses("policy: {network: {allowedDomains: []}}\n",
                 "f:5:9: policy takes the keys of a policy file, not those");
         takes("policy: {}\n");
 }
