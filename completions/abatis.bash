@@ -26,6 +26,7 @@ _abatis_value() { # FLAG
         case $1 in
         --preset) _abatis_words dev tool mcp strict guard ;;
         --profile) _abatis_profiles ;;
+        --tier) _abatis_words local verified untrusted ;;
         --net) _abatis_words deny unix-only allow list ;;
         --workspace | --data) _abatis_paths -d ;;
         --policy | --config | --read | --write | --exec | --deny | --protect | --unix) _abatis_paths -f ;;
