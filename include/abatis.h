@@ -184,7 +184,7 @@ ABATIS_API int abatis_tier_print(abatis_format format, char **out, abatis_error 
 /* The installed ones: a line each, or an array of objects with "name", "version", "description", "tier", "state" ("ok" or "changed") and the
  * schemas "input" and "output". */
 ABATIS_API int abatis_skill_list(abatis_format format, char **out, abatis_error *err);
-/* What it says of itself, what its module imports and how much memory that may have, and which policy it asks for. */
+/* What it says of itself (a directory's "state" is "not installed"), what its module imports and how much memory that may have, and which policy it asks for. */
 ABATIS_API int abatis_skill_show(const char *skill, abatis_format format, char **out, abatis_error *err);
 /* What is wrong with a package's directory, or with a module: one line each; *count says how many. */
 ABATIS_API int abatis_skill_lint(const char *path, char **out, int *count, abatis_error *err);

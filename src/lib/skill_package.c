@@ -141,7 +141,7 @@ int abatis_skill_install(const abatis_skill_options *options, char **out, abatis
                                              [INSTALLED_ALREADY] = "is installed already" };
         OWN_PACKAGE struct package *package = NULL;
         OWN_TEXT struct text text = { 0 };
-        enum installed_how how;
+        enum installed_how how = INSTALLED_NEW;
         int r;
 
         if (!options || options->size < sizeof(*options) || !options->directory)

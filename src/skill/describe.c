@@ -11,14 +11,25 @@ static json_t *parse(const char *text)
         return text ? json_loads(text, JSON_DECODE_ANY, NULL) : json_null();
 }
 
+/* Takes the value over; without memory there is no list any more. */
+static void append(json_t **list, json_t *value)
+{
+        if (!*list)
+                json_decref(value);
+        else if (json_array_append_new(*list, value) < 0) {
+                json_decref(*list);
+                *list = NULL;
+        }
+}
+
 json_t *describe_briefly(const struct package *package)
 {
         const struct manifest *manifest = package->manifest;
 
         return json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o}", "name", manifest->name, "version",
                          manifest->version, "description", manifest->description, "tier", package->tier->name,
-                         "state", "ok", "input", parse(manifest->input_json), "output",
-                         parse(manifest->output_json));
+                         "state", package->installed_at ? "ok" : "not installed", "input",
+                         parse(manifest->input_json), "output", parse(manifest->output_json));
 }
 
 json_t *describe_changed(const char *name, const char *problem)
@@ -32,12 +43,11 @@ static json_t *describe_imports(const struct module *module)
 {
         json_t *list = json_array();
 
-        for (size_t i = 0; list && i < module->import_count; i++) {
+        for (size_t i = 0; i < module->import_count; i++) {
                 const struct module_import *import = &module->imports[i];
 
-                json_array_append_new(list, json_pack("{s:s%,s:s%}", "module", import->module.bytes,
-                                                      import->module.length, "name", import->name.bytes,
-                                                      import->name.length));
+                append(&list, json_pack("{s:s%,s:s%}", "module", import->module.bytes, import->module.length,
+                                        "name", import->name.bytes, import->name.length));
         }
         return list;
 }
@@ -46,15 +56,13 @@ static json_t *describe_memories(const struct module *module)
 {
         json_t *list = json_array();
 
-        for (size_t i = 0; list && i < module->limits_count; i++) {
+        for (size_t i = 0; i < module->limits_count; i++) {
                 const struct module_limits *limits = &module->limits[i];
 
                 if (limits->kind == MODULE_MEMORY)
-                        json_array_append_new(list, json_pack("{s:I,s:o}", "pages", (json_int_t)limits->min,
-                                                              "most_pages",
-                                                              limits->has_max
-                                                                      ? json_integer((json_int_t)limits->max)
-                                                                      : json_null()));
+                        append(&list, json_pack("{s:I,s:o}", "pages", (json_int_t)limits->min, "most_pages",
+                                                limits->has_max ? json_integer((json_int_t)limits->max)
+                                                                : json_null()));
         }
         return list;
 }
@@ -71,8 +79,8 @@ json_t *describe_fully(const struct package *package, const struct module *modul
         const struct manifest *manifest = package->manifest;
         json_t *all = describe_briefly(package), *allowed = json_array(), *more;
 
-        for (char **import = manifest->imports; allowed && *import; import++)
-                json_array_append_new(allowed, json_string(*import));
+        for (char **import = manifest->imports; *import; import++)
+                append(&allowed, json_string(*import));
         more = json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "asks", manifest->tier->name, "engine",
                          json_from_string(manifest->engine), "imports", allowed, "policy",
                          parse(manifest->policy_json), "signer", json_from_string(package->signer),

@@ -25,9 +25,10 @@ static int check_hands(const struct stat *status, enum file_hands hands, const c
         if (hands == HANDS_TRUSTED && status->st_mode & (S_IWGRP | S_IWOTH))
                 return error_set(err, ABATIS_E_INVALID, "'%s' can be written by others; run chmod go-w",
                                  shown);
-        if (hands == HANDS_OWN && is_directory && (status->st_mode & 07777) != 0700)
+        /* Not the bit that a directory takes over from the one it was made in. */
+        if (hands == HANDS_OWN && is_directory && (status->st_mode & 0777) != 0700)
                 return error_set(err, ABATIS_E_INVALID, "'%s' has mode %03o, not 700", shown,
-                                 status->st_mode & 07777);
+                                 status->st_mode & 0777);
         if (hands == HANDS_OWN && !is_directory && (status->st_mode & 07777) != 0400)
                 return error_set(err, ABATIS_E_INVALID, "'%s' has mode %03o, not 400", shown,
                                  status->st_mode & 07777);

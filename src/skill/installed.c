@@ -328,18 +328,19 @@ int installed_add(const struct package *package, bool is_forced, enum installed_
                 return store;
         remove_left(store);
         is_there = !fstatat(store, name, &status, AT_SYMLINK_NOFOLLOW);
+        r = is_there ? open_in(store, name, &there, err) : 0;
         /* One that was changed is replaced by whatever the user installs. */
-        if (is_there && !open_in(store, name, &there, NULL)) {
-                if (is_same(there, package)) {
-                        *how = INSTALLED_ALREADY;
-                        return 0;
-                }
-                if (!is_forced)
-                        return error_set(
-                                err, ABATIS_E_INVALID,
-                                "skill '%s' is installed already, as version %s of tier %s; --force replaces it",
-                                name, there->manifest->version, there->tier->name);
+        if (r < 0 && r != ABATIS_E_INVALID)
+                return r;
+        if (there && is_same(there, package)) {
+                *how = INSTALLED_ALREADY;
+                return 0;
         }
+        if (there && !is_forced)
+                return error_set(
+                        err, ABATIS_E_INVALID,
+                        "skill '%s' is installed already, as version %s of tier %s; --force replaces it",
+                        name, there->manifest->version, there->tier->name);
         r = publish(store, package, is_there, err);
         if (!r)
                 *how = is_there ? INSTALLED_REPLACED : INSTALLED_NEW;

@@ -130,6 +130,10 @@ static int judge_policy(struct lint *lint, const struct manifest *manifest, abat
                 if (entry->key == KEY_NETWORK && strcmp(entry->value, "deny") && !manifest->tier->may_connect)
                         find(lint, "policy.network.mode: '%s', and the tier %s has no network", entry->value,
                              manifest->tier->name);
+                if ((entry->key == KEY_READ || entry->key == KEY_EXECUTE) &&
+                    (!strcmp(entry->value, "all") || !strcmp(entry->value, "/")))
+                        find(lint, "policy.%s: '%s' asks for everything", keys[entry->key].name,
+                             entry->value);
                 if (entry->key == KEY_WRITE && *entry->value != '$')
                         find(lint, "policy.filesystem.write: '%s' lies outside of what a skill is given",
                              entry->value);

@@ -105,7 +105,7 @@ assert skill == {"name": "hello", "version": "1.0", "description": "Says hello."
                 "$abatis" skill show hello --json | python3 -c '
 import json, sys
 skill = json.load(sys.stdin)
-assert skill["policy"] == {"limits": {"cpu": "5s"}} and skill["installed_at"] and skill["asks"] == "untrusted", skill
+assert skill["state"] == "ok" and skill["policy"] == {"limits": {"cpu": "5s"}} and skill["installed_at"] and skill["asks"] == "untrusted", skill
 assert skill["module"]["imports"] == [{"module": "wasi_snapshot_preview1", "name": "fd_write"}], skill
 assert skill["module"]["memories"] == [{"pages": 1, "most_pages": 4}], skill'
 }
@@ -374,13 +374,13 @@ test_the_verifier_is_strict() {
 test_lint_tells_all() {
         succeeds lint hello && says 'nothing found' && succeeds lint hello/hello.wasm && says 'nothing found' || return
         cp "$T/scratch/foreign.wasm" hello/hello.wasm
-        manifest hello 'tier: verified' 'imports: [env.log, env.missing]' 'policy: {filesystem: {write: [/srv]}}'
+        manifest hello 'tier: verified' 'imports: [env.log, env.missing]' 'policy: {filesystem: {write: [/srv], read: [all]}}'
         ! skill lint hello && says "'env.system', which is not allowed" && says "'env.missing' allows nothing" && says "needs the module's sha256" &&
-                says 'needs a signature' && says "'/srv' lies outside" && [[ $said != *env.log* ]] || {
+                says 'needs a signature' && says "'/srv' lies outside" && says "'all' asks for everything" && [[ $said != *env.log* ]] || {
                 echo "said: $said"
                 return 1
         }
-        [ "$(wc -l <<<"$said")" -eq 5 ] || return
+        [ "$(wc -l <<<"$said")" -eq 6 ] || return
         ! skill lint hello/hello.wasm && says 'env.log' && says 'env.system' || return
         manifest hello 'policy: {network: {mode: allow}}' 'imports: ["env.*"]'
         ! skill lint hello && says 'the tier untrusted has no network' || return

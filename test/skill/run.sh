@@ -24,8 +24,6 @@ if ((!EUID)); then
         as_user=(setpriv --reuid=4343 --regid=4343 --clear-groups)
 fi
 clean=(env -i PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 T="$T" ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"})
-for part in packages; do
-        take "$part" "${as_user[@]}" "${clean[@]}" "$T/test/$part.sh" "$@"
-done
+take packages "${as_user[@]}" "${clean[@]}" "$T/test/packages.sh" "$@"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
