@@ -51,7 +51,9 @@ static int lint(const struct words *words)
 
         if (abatis_skill_lint(words->subject, &text, &count, &err) < 0)
                 return fail(&err);
-        r = count ? print_and_free(text, false) : print_text(1, "nothing found\n");
+        r = print_and_free(text, false);
+        if (!r && !count)
+                r = print_text(1, "nothing found\n");
         return r ? r : count > 0;
 }
 

@@ -344,7 +344,7 @@ static int read_schema(struct reading *reading, const struct node *node, char **
         r = check_schema(reading, node);
         if (!r)
                 r = tree_to_json(node, reading->file, &text, reading->err);
-        if (r < 0)
+        if (r < 0 || !text)
                 return r;
         if (strlen(text) > MANIFEST_SCHEMA_MAX)
                 return fail_at(reading, node, "%s: it has more than 64 KiB", node->key);
