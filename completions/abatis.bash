@@ -26,6 +26,7 @@ _abatis_value() { # FLAG
         case $1 in
         --preset) _abatis_words dev tool mcp strict guard skill ;;
         --profile) _abatis_profiles ;;
+        --tier) _abatis_words local verified untrusted ;;
         --net) _abatis_words deny unix-only allow list ;;
         --workspace | --data) _abatis_paths -d ;;
         --policy | --config | --read | --write | --exec | --deny | --protect | --unix) _abatis_paths -f ;;
@@ -51,7 +52,7 @@ _abatis_parse() {
                         abatis_command=$((i + 1))
                         return
                         ;;
-                --json | --merge | --pty | --watch-net | --best-effort | --no-audit | --no-loopback | --revoke | --undo | --yes | --dry-run | --help) ;;
+                --json | --merge | --pty | --watch-net | --best-effort | --no-audit | --no-loopback | --revoke | --force | --undo | --yes | --dry-run | --help) ;;
                 -*)
                         abatis_flag=${COMP_WORDS[i]}
                         [[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
@@ -60,7 +61,7 @@ _abatis_parse() {
                         ;;
                 *)
                         # The words of these stand among their flags.
-                        [[ ${COMP_WORDS[1]} == @(check|policy|profile|audit) ]] && continue
+                        [[ ${COMP_WORDS[1]} == @(check|policy|profile|skill|audit) ]] && continue
                         abatis_command=$i
                         return
                         ;;
@@ -77,7 +78,7 @@ _abatis() {
         COMPREPLY=()
 
         if ((COMP_CWORD == 1)); then
-                _abatis_words run sh explain check serve exec-request mcp mcp-wrap hook policy profile trust audit doctor --version --help
+                _abatis_words run sh explain check serve exec-request mcp mcp-wrap hook policy profile trust skill audit doctor --version --help
                 return
         fi
         _abatis_parse
@@ -137,6 +138,22 @@ _abatis() {
         sh) _abatis_paths -f ;;
         mcp) if [[ $word == -* ]]; then _abatis_words "$policy" --best-effort; fi ;;
         mcp-wrap) if [[ $word == -* ]]; then _abatis_words "$policy" --best-effort --server --undo --yes --dry-run; else _abatis_paths -f; fi ;;
+        skill)
+                if ((COMP_CWORD == 2)); then
+                        _abatis_words list show lint install remove --help
+                elif [[ $word == -* ]]; then
+                        case ${COMP_WORDS[2]} in
+                        list | show) _abatis_words --json ;;
+                        install) _abatis_words --tier --force ;;
+                        esac
+                else
+                        case ${COMP_WORDS[2]} in
+                        install) _abatis_paths -d ;;
+                        lint) _abatis_paths -f ;;
+                        show | remove) _abatis_words "$(abatis skill list 2>/dev/null | cut -d ' ' -f 1)" ;;
+                        esac
+                fi
+                ;;
         trust) if [[ $word == -* ]]; then _abatis_words --revoke --help; else _abatis_paths -d; fi ;;
         audit)
                 if ((COMP_CWORD == 2)); then

@@ -177,6 +177,31 @@ ABATIS_API int abatis_tier_apply(const abatis_tier *tier, abatis_policy_options 
 /* The table: Markdown, or an array of objects. */
 ABATIS_API int abatis_tier_print(abatis_format format, char **out, abatis_error *err);
 
+/* ---- skill packages: WebAssembly modules with a manifest, installed for the user --------------------------- */
+
+/* Where a skill is named, this is an installed one ("hello"), or, if it is no such name, the directory of a package ("./hello"). */
+
+/* The installed ones: a line each, or an array of objects with "name", "version", "description", "tier", "state" ("ok" or "changed") and the
+ * schemas "input" and "output". */
+ABATIS_API int abatis_skill_list(abatis_format format, char **out, abatis_error *err);
+/* What it says of itself (a directory's "state" is "not installed"), what its module imports and how much memory that may have, and which policy it asks for. */
+ABATIS_API int abatis_skill_show(const char *skill, abatis_format format, char **out, abatis_error *err);
+/* What is wrong with a package's directory, or with a module: one line each; *count says how many. */
+ABATIS_API int abatis_skill_lint(const char *path, char **out, int *count, abatis_error *err);
+
+typedef struct abatis_skill_options {
+        size_t size;           /* sizeof(abatis_skill_options) */
+        const char *directory; /* of the package */
+        const char *
+                tier; /* what it gets: "local" or "untrusted"; NULL: as it asks, where that is untrusted, or verified and signed */
+        int is_forced;       /* 1: another one of its name is replaced */
+        const char *program; /* the caller's own executable, beside which abatis-verify may lie, or NULL */
+} abatis_skill_options;
+
+/* *out says in one line what was done. */
+ABATIS_API int abatis_skill_install(const abatis_skill_options *options, char **out, abatis_error *err);
+ABATIS_API int abatis_skill_remove(const char *name, abatis_error *err);
+
 /* ---- host: what this machine can enforce ------------------------------------------------------------- */
 
 typedef struct abatis_host abatis_host;

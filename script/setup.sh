@@ -17,6 +17,7 @@ say() {
 # One line for each need: the package (its Debian and Ubuntu name), how to see that it is there, what to see.
 #   command X    the program X is in PATH
 #   wish X       the same, but the build can do without: wanted only where apt-get can bring it
+#   hope X       as module, and the build can do without
 #   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
 #   file X       the file X exists
 #   python X     Debian's Python can import X
@@ -32,6 +33,7 @@ libjansson-dev   module     jansson,jansson.h
 libyaml-dev      module     yaml-0.1,yaml.h
 python3          command    python3
 musl-tools       wish       musl-gcc
+libssl-dev       hope       libcrypto,openssl/evp.h
 "
 # A Mac has its C library's headers elsewhere.
 [ "$(uname)" != Darwin ] || needs_build=$(printf '%s\n' "$needs_build" | grep -v '^libc6-dev ')
@@ -63,6 +65,8 @@ bsdutils         command    script
 sqlite3          command    sqlite3
 procps           command    ps
 bubblewrap       command    bwrap
+wabt             command    wat2wasm
+openssl          command    openssl
 "
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
 needs_browser="
@@ -135,6 +139,7 @@ has() { # HOW WHAT
         wish) command -v "$2" >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 ;;
         file) [ -e "$2" ] ;;
         python) /usr/bin/python3 -c "import $2" >/dev/null 2>&1 ;;
+        hope) has module "$2" || ! command -v apt-get >/dev/null 2>&1 ;;
         module)
                 if command -v pkg-config >/dev/null 2>&1; then
                         pkg-config --exists "${2%,*}"
@@ -155,7 +160,7 @@ list_missing() { # NEEDS
                 [ -n "$package" ] || continue
                 has "$how" "$what" || case $how in
                 command | wish) printf '%s the program %s\n' "$package" "$what" ;;
-                module) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
+                module | hope) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
                 file) printf '%s the file %s\n' "$package" "$what" ;;
                 python) printf '%s the Python module %s\n' "$package" "$what" ;;
                 compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;

@@ -8,7 +8,7 @@ case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD ABATIS="$BUILD/abatis"
 AT_ONCE=${AT_ONCE:-2}
 
-suites=${*:-structure unit schema fuzz toml golden install cli server clients mcp wrap agents property seatbelt darwin windows escape bare broker bwrap connect doctor loopback net older prepared faults tree verified}
+suites=${*:-structure unit schema fuzz toml golden install cli server clients mcp wrap agents skill property seatbelt darwin windows escape bare broker bwrap connect doctor loopback net older prepared faults tree verified}
 logs=$(mktemp -d "${TMPDIR:-/var/tmp}/abatis-test.XXXXXX")
 trap 'rm -rf "$logs"' EXIT
 passed=0 failed=0 skipped=0

@@ -47,6 +47,8 @@ struct system_times system_times_of(const struct stat *status);
  * where another spelling of a name is the same file it never is. */
 bool system_list(int directory, void (*note)(void *user, const char *name, unsigned char type), void *user);
 
+/* Two names of a directory change places, at once. 0, or -1 with errno: EINVAL, ENOSYS or ENOTSUP where that cannot be done. */
+int system_exchange(int directory, const char *first, const char *second);
 /* What was written to it outlives a power cut. 0, or -1 with errno. */
 int system_sync(int fd);
 /* A pipe that no exec inherits. 0, or -1 with errno. */

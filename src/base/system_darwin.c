@@ -150,6 +150,11 @@ struct system_times system_times_of(const struct stat *status)
                                       status->st_ctimespec.tv_sec * second + status->st_ctimespec.tv_nsec };
 }
 
+int system_exchange(int directory, const char *first, const char *second)
+{
+        return renameatx_np(directory, first, directory, second, RENAME_SWAP);
+}
+
 /* fsync() leaves it to the disk when it writes. */
 int system_sync(int fd)
 {

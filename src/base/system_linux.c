@@ -108,6 +108,11 @@ struct system_times system_times_of(const struct stat *status)
                                       status->st_ctim.tv_sec * second + status->st_ctim.tv_nsec };
 }
 
+int system_exchange(int directory, const char *first, const char *second)
+{
+        return (int)syscall(SYS_renameat2, directory, first, directory, second, 2 /* exchange */);
+}
+
 int system_sync(int fd)
 {
         return fdatasync(fd);

@@ -119,6 +119,9 @@ int cmd_doctor(char **argv);
 int cmd_policy(char **argv);
 int cmd_profile(char **argv);
 int cmd_trust(char **argv);
+int cmd_skill(char **argv);
+/* cmd_skill_package.c: argv begins with list, show, lint, install or remove. */
+int cmd_skill_package(int argc, char **argv);
 int cmd_audit(char **argv);
 
 #endif

@@ -44,6 +44,12 @@ int cmd_sh(char **argv)
         return complain("abatis-sh is not for Windows yet");
 }
 
+int cmd_skill(char **argv)
+{
+        (void)argv;
+        return complain("skills are not for Windows yet");
+}
+
 int cmd_hook(char **argv)
 {
         (void)argv;

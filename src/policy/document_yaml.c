@@ -1,11 +1,13 @@
 /* document_yaml.c: YAML, read by libyaml event by event, as a tree. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "base/text.h"
 #include "policy/document.h"
 
@@ -127,6 +129,19 @@ static int set_integer(struct reader *reader, struct node *node, const char *tex
         return 0;
 }
 
+/* Not by strtod() alone, which goes by the host's locale. */
+static int set_float(struct reader *reader, struct node *node, const char *text)
+{
+        node->kind = NODE_FLOAT;
+        if (strpbrk(text, "iI"))
+                node->number = *text == '-' ? (double)-INFINITY : (double)INFINITY;
+        else if (strpbrk(text, "nN"))
+                node->number = (double)NAN;
+        else if (system_read_decimal(text, &node->number) < 0)
+                return error_memory(reader->source->err);
+        return 0;
+}
+
 static int set_scalar(struct reader *reader, struct node *node, const yaml_event_t *event)
 {
         static const char *const nothing[] = { "", "~", "null", "Null", "NULL", NULL };
@@ -150,10 +165,8 @@ static int set_scalar(struct reader *reader, struct node *node, const yaml_event
                 node->boolean = is_one_of(text, yes);
         } else if (looks_like_integer(text))
                 return set_integer(reader, node, text);
-        else if (looks_like_float(text)) {
-                node->kind = NODE_FLOAT;
-                node->number = strtod(text, NULL);
-        }
+        else if (looks_like_float(text))
+                return set_float(reader, node, text);
         return 0;
 }
 

@@ -42,6 +42,11 @@ int state_path(const char *name, char **out, abatis_error *err)
         return xdg_path("XDG_STATE_HOME", "/.local/state", name, out, err);
 }
 
+int data_path(const char *name, char **out, abatis_error *err)
+{
+        return xdg_path("XDG_DATA_HOME", "/.local/share", name, out, err);
+}
+
 static const char log_in_home[] = "/.local/state/abatis/audit.jsonl";
 
 /* Whose log can be written has one. Root could write everybody's. */

@@ -1,5 +1,5 @@
 /* itself.c: keeps a command from changing what the next run depends on, and what is remembered of this one: this program,
- * the policy files, the profiles of the user, the record of trusted projects, the audit log. */
+ * the policy files, the profiles and keys of the user, the record of trusted projects, the installed skills, the audit log. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -128,16 +128,17 @@ static int protect_log(abatis_policy *policy, const char *closed, abatis_error *
         return protect_exposed(policy, log, directory, err);
 }
 
-/* Both names that we have, and the one that we were called by: who replaces one of them is asked the next time. */
+/* Both names that we have, the one that we were called by, and who says what is signed: who replaces one of them is asked the next time. */
 static int protect_program(abatis_policy *policy, const char *program, abatis_error *err)
 {
         OWN_FREE char *directory = strndup(program, (size_t)(strrchr(program, '/') - program) + 1);
         OWN_FREE char *plain = directory ? text_join(directory, "abatis", "") : NULL,
-                      *shell = directory ? text_join(directory, "abatis-sh", "") : NULL;
-        const char *const paths[] = { program, plain, shell };
+                      *shell = directory ? text_join(directory, "abatis-sh", "") : NULL,
+                      *verifier = directory ? text_join(directory, "abatis-verify", "") : NULL;
+        const char *const paths[] = { program, plain, shell, verifier };
         int r = 0;
 
-        if (!plain || !shell)
+        if (!plain || !shell || !verifier)
                 return error_memory(err);
         for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && !r; i++)
                 if (policy_may_write(policy, paths[i]) && (!i || strcmp(paths[i], program)))
@@ -147,7 +148,7 @@ static int protect_program(abatis_policy *policy, const char *program, abatis_er
 
 int itself_protect(abatis_policy *policy, abatis_error *err)
 {
-        OWN_FREE char *config = NULL, *trust = NULL;
+        OWN_FREE char *config = NULL, *trust = NULL, *skills = NULL;
         bool is_state_closed;
         int r = 0;
 
@@ -169,6 +170,10 @@ int itself_protect(abatis_policy *policy, abatis_error *err)
         is_state_closed = !r && trust && is_closed(policy, trust);
         if (!r && trust && !is_state_closed)
                 r = protect_place(policy, trust, err);
+        if (!r)
+                r = data_path("skills", &skills, err);
+        if (!r && skills)
+                r = protect_place(policy, skills, err);
         if (!r && !policy->audit.is_off)
                 r = protect_log(policy, is_state_closed ? trust : NULL, err);
         return r;

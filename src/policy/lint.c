@@ -160,14 +160,16 @@ static void judge_startup_files(struct lint *lint)
 /* What does not exist cannot be protected from being made. */
 static int judge_own_files(struct lint *lint, abatis_error *err)
 {
-        OWN_FREE char *config = NULL, *trust = NULL;
+        OWN_FREE char *config = NULL, *trust = NULL, *skills = NULL;
         int r = config_path("", &config, err);
 
         if (!r)
                 r = state_path("trust", &trust, err);
-        for (size_t i = 0; i < 2 && !r; i++) {
+        if (!r)
+                r = data_path("skills", &skills, err);
+        for (size_t i = 0; i < 3 && !r; i++) {
                 OWN_PATH_FACTS struct path_facts facts = { 0 };
-                const char *path = i ? trust : config;
+                const char *const paths[] = { config, trust, skills }, *path = paths[i];
 
                 if (path && !path_resolve(path, NULL, &facts, NULL) && facts.kind == PATH_ABSENT &&
                     may_write(lint, facts.real))

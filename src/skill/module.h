@@ -118,6 +118,8 @@ static inline void own_module_free(struct module **module)
 /* Whether it can be run as a program: nothing is imported that is not allowed, "_start" is exported, takes nothing and gives nothing,
  * and "memory" is exported: WASI's functions write there. */
 int module_check_command(const struct module *module, abatis_error *err);
+/* The first of it, of one import. */
+int module_check_import(const struct module_import *import, abatis_error *err);
 
 /* The largest maximum that such a memory or table can have. */
 uint64_t module_largest(const struct module_limits *limits);

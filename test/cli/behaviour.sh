@@ -504,7 +504,7 @@ test_version_and_help_are_printed_on_stdout() {
         local verb
         succeeds "$ABATIS" --version
         grep -qE '[0-9]+\.[0-9]+\.[0-9]+' "$T/out" || fail "no version: $(<"$T/out")"
-        for verb in '' run sh explain check serve exec-request mcp hook policy profile trust doctor; do
+        for verb in '' run sh explain check serve exec-request mcp hook policy profile trust skill doctor; do
                 # shellcheck disable=SC2086 # the empty verb is no argument
                 succeeds "$ABATIS" $verb --help
                 [ -s "$T/out" ] || fail "$verb --help printed nothing"

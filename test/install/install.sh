@@ -63,6 +63,9 @@ expect command_is_installed test -x "$root/bin/abatis"
 expect installed_command_runs "$root/bin/abatis" --version
 expect shell_is_the_same_file test "$root/bin/abatis" -ef "$root/bin/abatis-sh" -a ! -L "$root/bin/abatis-sh"
 expect installed_shell_runs "$root/bin/abatis-sh" --help
+if [ -e "$build/abatis-verify" ]; then
+        expect verifier_is_installed_beside_it test -x "$root/bin/abatis-verify" -a "$(find "$root/bin" -name abatis-verify -perm /022)" = ""
+fi
 expect header_is_installed cmp "$repo/include/abatis.h" "$root/include/abatis.h"
 expect manual_is_installed test -n "$(find "$root" -name 'abatis.1*')"
 

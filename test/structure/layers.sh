@@ -17,7 +17,7 @@ list_includes() { # SRC
 may_include() { # FOLDER
         case $1 in
         cli) echo server agents ;;
-        server | agents) echo base ;;
+        server | agents | verify) echo base ;;
         libc) echo ;;
         lib) echo backend run net watch audit skill plan policy base ;;
         backend | run) echo plan policy base ;;
@@ -145,6 +145,7 @@ planted a_policy_in_server server/setting.c '#include "policy/policy.h"' check_d
 planted a_server_that_sees_cli server/server.c '#include "cli/cli.h"' check_direction server
 planted an_agents_that_sees_policy agents/wrap.c '#include "policy/policy.h"' check_direction agents
 planted a_lib_that_sees_server lib/abatis.c '#include "server/server.h"' check_direction lib
+planted a_verifier_that_sees_skill verify/verify.c '#include "skill/package.h"' check_direction verify
 planted a_skill_that_sees_run skill/tier.c '#include "run/run.h"' check_direction skill
 planted a_backend_that_sees_run backend/native.c '#include "run/run.h"' check_direction backend
 planted a_run_that_sees_backend run/job_linux.c '  #  include "backend/backend.h"' check_direction run

@@ -14,7 +14,7 @@ list_verbs() { # REPOSITORY
 
 list_flags() { # REPOSITORY
         sed -n 's/^ *{ "\(--[a-z-]*\)",.*/\1/p' "$1/src/cli/flags.c" "$1/src/cli/cmd_audit.c" "$1/src/cli/cmd_serve.c"
-        printf '%s\n' --revoke --version # of `trust`, and of none
+        printf '%s\n' --revoke --force --version # of `trust`, of `skill`, and of none
 }
 
 list_keys() { # REPOSITORY: without their sections

@@ -88,6 +88,24 @@ static void they_are_held_wherever_they_are(void **state)
         unsetenv("XDG_STATE_HOME");
 }
 
+static void the_installed_skills_are_held(void **state)
+{
+        const char *skill = make_file("home/.local/share/abatis/skills/hello/skill.yaml", "");
+
+        (void)state;
+        assert_holds(made(.workspace = at("home")), at("home/.local/share/other"),
+                     HELD(skill, at("home/.local/share/abatis/skills"),
+                          at("home/.local/share/abatis/skills/hello/record.json"),
+                          at("home/.local/share/abatis/skills/new/skill.yaml")));
+        assert_holds(made(.preset = "guard"), at("home/.local/share/other"), HELD(skill));
+        make_dir("ws/data/abatis/skills");
+        setenv("XDG_DATA_HOME", at("ws/data"), 1);
+        assert_holds(made(.workspace = NULL), at("ws/data/other"), HELD(at("ws/data/abatis/skills/new")));
+        unsetenv("XDG_DATA_HOME");
+        assert_holds(made(.workspace = NULL, .layers = ABATIS_PROTECT_STARTERS, .preset = "guard"),
+                     at("home/.local/share/other"), HELD(at("home/.local/share/abatis/skills/new")));
+}
+
 /* Where nothing can write them there is no rule, and where they are not there is none either. */
 static void what_is_not_in_reach_needs_no_rule(void **state)
 {
@@ -184,10 +202,13 @@ static void what_could_be_made_is_told(void **state)
         assert_non_null(strstr(text, format("hole: '%s' could be made", at("home/.config/abatis"))));
         assert_non_null(
                 strstr(text, format("hole: '%s' could be made", at("home/.local/state/abatis/trust"))));
+        assert_non_null(
+                strstr(text, format("hole: '%s' could be made", at("home/.local/share/abatis/skills"))));
         free(text);
         abatis_policy_free(policy);
         make_dir("home/.config/abatis");
         make_dir("home/.local/state/abatis/trust");
+        make_dir("home/.local/share/abatis/skills");
         policy = made(.workspace = at("home"));
         assert_int_equal(abatis_policy_lint(policy, &text, &count, NULL), 0);
         assert_null(strstr(text, "could be made"));
@@ -213,8 +234,9 @@ static void both_names_of_the_program_are_held(void **state)
         (void)state;
         make_file("home/bin/abatis", "");
         make_file("home/bin/abatis-sh", "");
+        make_file("home/bin/abatis-verify", "");
         assert_holds(made(.workspace = at("home"), .program = at("home/bin/abatis-sh")), at("home/bin/other"),
-                     HELD(at("home/bin/abatis"), at("home/bin/abatis-sh")));
+                     HELD(at("home/bin/abatis"), at("home/bin/abatis-sh"), at("home/bin/abatis-verify")));
 }
 
 /* The plan refuses what could be replaced by the link's name. */
@@ -274,6 +296,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 COMPOSITION_TEST(the_users_files_are_held),
                 COMPOSITION_TEST(they_are_held_wherever_they_are),
+                COMPOSITION_TEST(the_installed_skills_are_held),
                 COMPOSITION_TEST(what_is_not_in_reach_needs_no_rule),
                 COMPOSITION_TEST(a_part_of_them_cannot_be_asked_for),
                 COMPOSITION_TEST(every_file_that_was_read_is_held),
