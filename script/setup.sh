@@ -19,6 +19,7 @@ say() {
 #   wish X       the same, but the build can do without: wanted only where apt-get can bring it
 #   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
 #   file X       the file X exists
+#   glob X       a file of this pattern does
 #   python X     Debian's Python can import X
 #   compiler     any C compiler under its usual name
 needs_build="
@@ -63,6 +64,10 @@ bsdutils         command    script
 sqlite3          command    sqlite3
 procps           command    ps
 bubblewrap       command    bwrap
+lld              command    wasm-ld
+wasi-libc        file       /usr/lib/wasm32-wasi/libc.a
+libclang-rt-dev-wasm32 glob /usr/lib/llvm-*/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
+wabt             command    wasm2c
 "
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
 needs_browser="
@@ -134,6 +139,8 @@ has() { # HOW WHAT
         command) command -v "$2" >/dev/null 2>&1 ;;
         wish) command -v "$2" >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 ;;
         file) [ -e "$2" ] ;;
+        # shellcheck disable=SC2086 # a pattern on purpose
+        glob) ls $2 >/dev/null 2>&1 ;;
         python) /usr/bin/python3 -c "import $2" >/dev/null 2>&1 ;;
         module)
                 if command -v pkg-config >/dev/null 2>&1; then
@@ -156,7 +163,7 @@ list_missing() { # NEEDS
                 has "$how" "$what" || case $how in
                 command | wish) printf '%s the program %s\n' "$package" "$what" ;;
                 module) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
-                file) printf '%s the file %s\n' "$package" "$what" ;;
+                file | glob) printf '%s the file %s\n' "$package" "$what" ;;
                 python) printf '%s the Python module %s\n' "$package" "$what" ;;
                 compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;
                 esac
