@@ -34,7 +34,7 @@ extern const struct native_source native_sources[];
  * threads share. What its functions are made of is not looked at: what wasm2c does not know, it refuses. */
 int native_check(const struct module *module, abatis_error *err);
 
-/* The module that wasm2c is given, owned by the caller: without custom sections, and of its exports only "memory" and "_start". wasm2c writes
+/* Of one that native_check() takes, the module that wasm2c is given, owned by the caller: without custom sections, and of its exports only "memory" and "_start". wasm2c writes
  * the names of exports into comments of its C as they are; one that has an end of a comment in it would go on as code. */
 int native_strip(const struct module *module, uint8_t **out, size_t *out_length, abatis_error *err);
 

@@ -278,5 +278,30 @@ fi
 
 # ---- the compile in a sandbox --------------------------------------------------------------------------------
 
+# Nothing but the system is read, nothing but one directory written.
+inside_sandbox() { # DIRECTORY COMMAND-FILE
+        local words
+        mapfile -d '' -t words <"$2"
+        cat >"$T/compile.yaml" <<END
+version: 1
+extends: strict
+filesystem:
+  read: [/usr, /lib, /bin]
+  write: ["$1"]
+network: {mode: deny}
+environment: {pass: [], set: {TMPDIR: "$1/tmp", PATH: "/usr/bin:/bin"}}
+END
+        (cd "$1" && timeout -s KILL 120 "$NATIVE_STAGE/bin/abatis" run --no-audit --policy "$T/compile.yaml" --workspace "$1" -- "${words[@]}" 2>&1 </dev/null)
+}
+if wants compiles_in_a_sandbox; then
+        directory=$T/sandboxed
+        mkdir -p "$directory/tmp"
+        TEXT=$("$NATIVE_STAGE/bin/skill-native" "$MODULES/hello.wasm" "$directory" "$WASM2C" "$COMPILER" 2>&1 &&
+                inside_sandbox "$directory" "$directory/translate.argv" && inside_sandbox "$directory" "$directory/compile.argv" &&
+                "$directory/program" -- hello </dev/null)
+        [[ $TEXT == '{"greeting":"hello nobody"'* ]]
+        check compiles_in_a_sandbox $? "$TEXT"
+fi
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
