@@ -21,16 +21,21 @@ for source in "$modules"/*.wat; do
 done
 
 # What is not a module, or only almost.
-header='\0asm\1\0\0\0'
-: >"$out/broken/empty.wasm"
-printf '\0asm' >"$out/broken/short.wasm"
-printf '\0asm\2\0\0\0' >"$out/broken/version.wasm"
-printf '\0asm\15\0\1\0' >"$out/broken/component.wasm"
-printf '\177ELF\2\1\1\0' >"$out/broken/elf.wasm"
-printf "$header\\16\\0" >"$out/broken/section.wasm"              # an unknown section
-printf "$header\\1\\377\\377\\377\\377\\17" >"$out/broken/length.wasm"   # a section of 4 GiB
-printf "$header\\1\\200\\200\\200\\200\\200\\0" >"$out/broken/number.wasm" # a number of six bytes
-printf "$header\\2\\4\\1\\1\\377\\0" >"$out/broken/name.wasm"      # a name that is not UTF-8
+broken() { # NAME BYTES...: as printf has them
+        local name=$1
+        shift
+        printf '%b' "$@" >"$out/broken/$name.wasm"
+}
+header='\0asm\01\0\0\0'
+broken empty
+broken short '\0asm'
+broken version '\0asm\02\0\0\0'
+broken component '\0asm\015\0\01\0'
+broken elf '\0177ELF\02\01\01\0'
+broken section "$header" '\016\0'                                 # an unknown section
+broken length "$header" '\01\0377\0377\0377\0377\017'             # a section of 4 GiB
+broken number "$header" '\01\0200\0200\0200\0200\0200\0'         # a number of six bytes
+broken name "$header" '\02\04\01\01\0377\0'                      # a name that is not UTF-8
 head -c 100 "$out/hello.wasm" >"$out/broken/cut.wasm"
 (cat "$out/trap.wasm" && printf '\1') >"$out/broken/more.wasm" # a byte too many
 head -c 4096 /dev/zero >"$out/broken/zeros.wasm"

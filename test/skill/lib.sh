@@ -32,19 +32,20 @@ print_outside() {
         (cd "$T/world" && find outside second -printf '%p %y %m %s %n %T@ %l\n' | sort && find outside second -type f -exec sha256sum {} +)
 }
 
-# One of the engines, with the world's directories: native, walk (native, without the kernel's help), wazero, node.
+# One of the engines, with the world's directories: native, walk (native, without the kernel's help), wazero, node. For SECONDS_LEFT, or a
+# minute.
 run_engine() { # ENGINE MODULE [ARGUMENT...]
         local engine=$1 module=$2 world=$T/world
         shift 2
         case $engine in
         native | walk)
-                "$T/$engine/$module/program" --write "$world/inside" /in --read "$world/second" /second --env A=1 --env 'B=two words' -- "$module.wasm" "$@"
+                timeout -s KILL "${SECONDS_LEFT:-60}" "$T/$engine/$module/program" --write "$world/inside" /in --read "$world/second" /second --env A=1 --env 'B=two words' -- "$module.wasm" "$@"
                 ;;
         wazero)
-                "$WAZERO" run -mount="$world/inside:/in" -mount="$world/second:/second:ro" -env=A=1 -env='B=two words' "$MODULES/$module.wasm" "$@"
+                timeout -s KILL "${SECONDS_LEFT:-60}" "$WAZERO" run -mount="$world/inside:/in" -mount="$world/second:/second:ro" -env=A=1 -env='B=two words' "$MODULES/$module.wasm" "$@"
                 ;;
         node)
-                node --no-warnings "$here/node.mjs" "$MODULES/$module.wasm" "$world/inside" "$world/second" "$@"
+                timeout -s KILL "${SECONDS_LEFT:-60}" node --no-warnings "$here/node.mjs" "$MODULES/$module.wasm" "$world/inside" "$world/second" "$@"
                 ;;
         esac
 }

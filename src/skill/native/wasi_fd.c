@@ -319,7 +319,7 @@ struct entry {
 
 static enum wasi_filetype type_of(uint8_t type)
 {
-        return wasi_filetype(DTTOIF(type));
+        return wasi_filetype((mode_t)DTTOIF(type));
 }
 
 /* As much of it as there is room for: the last one may be cut. */
