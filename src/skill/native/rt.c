@@ -126,12 +126,9 @@ void rt_run(void (*body)(void))
         handle_faults();
         /* The frame below is never come back to. */
 #if defined(__aarch64__)
-        __asm__ volatile("mov sp, %0\n\tmov x29, xzr\n\tblr %1\n\tbrk #1" : : "r"(top), "r"(body) : "memory");
+        __asm__ volatile("mov sp, %0\n\tblr %1\n\tbrk #1" : : "r"(top), "r"(body) : "memory");
 #elif defined(__x86_64__)
-        __asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tcall *%1\n\tud2"
-                         :
-                         : "r"(top), "r"(body)
-                         : "memory");
+        __asm__ volatile("mov %0, %%rsp\n\tcall *%1\n\tud2" : : "r"(top), "r"(body) : "memory");
 #else
 #error "how this processor changes its stack is not known here"
 #endif
