@@ -105,6 +105,11 @@ enum {
                         RIGHT_PATH_FILESTAT_SET_TIMES | RIGHT_FD_FILESTAT_SET_SIZE |
                         RIGHT_FD_FILESTAT_SET_TIMES | RIGHT_PATH_SYMLINK | RIGHT_PATH_REMOVE_DIRECTORY |
                         RIGHT_PATH_UNLINK_FILE,
+        /* Others have these too: a module cannot change their flags, times or sizes, nor what is in a file already that output goes to. */
+        RIGHTS_OUTPUT = RIGHT_FD_WRITE | RIGHT_FD_SYNC | RIGHT_FD_DATASYNC | RIGHT_FD_FILESTAT_GET |
+                        RIGHT_POLL_FD_READWRITE,
+        RIGHTS_INPUT = RIGHT_FD_READ | RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_FILESTAT_GET |
+                       RIGHT_POLL_FD_READWRITE,
         RIGHTS_SEEK = RIGHT_FD_SEEK | RIGHT_FD_TELL | RIGHT_FD_ADVISE | RIGHT_FD_ALLOCATE,
         RIGHTS_FILE = RIGHT_FD_DATASYNC | RIGHT_FD_READ | RIGHT_FD_SEEK | RIGHT_FD_FDSTAT_SET_FLAGS |
                       RIGHT_FD_SYNC | RIGHT_FD_TELL | RIGHT_FD_WRITE | RIGHT_FD_ADVISE | RIGHT_FD_ALLOCATE |
@@ -135,7 +140,6 @@ enum { FDFLAG_APPEND = 1, FDFLAG_DSYNC = 2, FDFLAG_NONBLOCK = 4, FDFLAG_RSYNC = 
 /* What the module knows by a number. */
 struct wasi_fd {
         bool is_open;
-        bool is_shared;      /* standard input, output and errors: others have them too */
         int host;            /* owned */
         const char *preopen; /* borrowed: what the module calls this directory, or NULL */
         enum wasi_filetype type;

@@ -198,8 +198,7 @@ uint32_t WASI(fd_fdstat_set_flags)(struct wasi *self, uint32_t number, uint32_t 
                 r = wasi_open_flags(flags, &host_flags);
         if (r)
                 return r;
-        /* They are of the open file, which whoever started us has as well. */
-        if (fd->is_shared || host_flags & O_SYNC)
+        if (host_flags & O_SYNC)
                 return WASI_ENOTSUP;
         now = fcntl(fd->host, F_GETFL);
         return now < 0 ? wasi_errno(errno)

@@ -176,14 +176,11 @@ void wasi_init(struct wasi *self, wasm_rt_memory_t *memory, const char *const *a
         self->memory = memory;
         self->arguments = arguments;
         self->environment = environment;
-        for (int i = 0; i < 3; i++) {
-                const uint64_t not_its = i ? RIGHT_FD_READ : RIGHT_FD_WRITE;
+        for (int i = 0; i < FIRST_FREE; i++) {
                 struct stat status;
 
-                if (fstat(i, &status) < 0)
-                        continue;
-                fill(&self->fds[i], i, status.st_mode, RIGHTS_FILE & ~not_its, 0);
-                self->fds[i].is_shared = true;
+                if (!fstat(i, &status))
+                        fill(&self->fds[i], i, status.st_mode, i ? RIGHTS_OUTPUT : RIGHTS_INPUT, 0);
         }
 }
 

@@ -2,10 +2,12 @@
  *
  *   escape list                  the names of all attempts
  *   escape NAME OUTSIDE          one of them; OUTSIDE is the absolute path of the directory outside
+ *   escape race TIMES            reads so often what somebody exchanges meanwhile for links to outside
  *
  * The world is that of lib.sh: descriptor 3 is inside/, to write, 4 is second/, to read only, and outside/ is beside them. A result is
  * "errno N": refused; "inside ...": it worked, and nothing outside was touched; "LEAK ...": it got out. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wasi/api.h>
 
@@ -70,12 +72,14 @@ static void show_text(__wasi_fd_t fd)
 static void read_at(int fd, const char *path)
 {
         __wasi_fd_t opened;
-        const __wasi_errno_t error = open_at(fd, path, FOLLOW, 0, READ, &opened);
+        __wasi_errno_t error = open_at(fd, path, FOLLOW, 0, READ, &opened);
 
+        if (!error) {
+                show_text(opened);
+                error = __wasi_fd_close(opened);
+        }
         if (error)
                 refused(error);
-        else
-                show_text(opened);
 }
 
 static __wasi_errno_t make_file(const char *path)
@@ -501,6 +505,23 @@ static void read_unknown(const char *path)
         }
 }
 
+/* A directory on the way, and a file at its end. */
+static void race(int times)
+{
+        int got = 0, not_got = 0;
+
+        for (int i = 0; i < times; i++) {
+                read_at(INSIDE, i % 2 ? "flip/secret.txt" : "flip-file");
+                if (strstr(result, "SECRET"))
+                        return;
+                if (*result == 'L')
+                        got++;
+                else
+                        not_got++;
+        }
+        snprintf(result, sizeof result, "inside %s", got && not_got ? "both were met" : "one was not met");
+}
+
 static const struct attempt {
         const char *name;
         void (*try)(const char *path);
@@ -597,6 +618,11 @@ int main(int argc, char **argv)
         if (argc == 2 && !strcmp(argv[1], "list")) {
                 for (size_t i = 0; i < ATTEMPTS; i++)
                         puts(attempts[i].name);
+                return 0;
+        }
+        if (argc == 3 && !strcmp(argv[1], "race")) {
+                race(atoi(argv[2]));
+                printf("{\"attempt\":\"race\",\"result\":\"%s\"}\n", result);
                 return 0;
         }
         for (size_t i = 0; argc == 3 && i < ATTEMPTS; i++) {
