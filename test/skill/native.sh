@@ -186,6 +186,19 @@ if wants a_flood_ends_when_nobody_reads && need flood; then
         check a_flood_ends_when_nobody_reads $? "$TEXT"
 fi
 
+# Whatever it calls its host with, nothing faults, and nothing outside changes.
+if wants calls_by_chance_do_no_harm && need random; then
+        why=
+        for seed in {1..10}; do
+                make_world
+                before=$(print_outside)
+                TEXT=$(run_engine native random $seed 20000 2>&1 </dev/null | tr -cd ' -~')
+                [[ ${PIPESTATUS[0]} = 0 && $TEXT == *'{"calls":20000,"refused":1'* && $before == "$(print_outside)" ]] || why+="seed $seed: $TEXT; "
+        done
+        [ -z "$why" ]
+        check calls_by_chance_do_no_harm $? "$why"
+fi
+
 # ---- what it is started with ---------------------------------------------------------------------------------
 
 usage() { # NAME TEXT ARGUMENT...: refused with 125, and this
