@@ -19,7 +19,7 @@ say() {
 #   wish X       the same, but the build can do without: wanted only where apt-get can bring it
 #   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
 #   file X       the file X exists
-#   glob X       a file of this pattern does
+#   target X     clang has what programs for X are linked with
 #   python X     Debian's Python can import X
 #   compiler     any C compiler under its usual name
 needs_build="
@@ -66,7 +66,7 @@ procps           command    ps
 bubblewrap       command    bwrap
 lld              command    wasm-ld
 wasi-libc        file       /usr/lib/wasm32-wasi/libc.a
-libclang-rt-dev-wasm32 glob /usr/lib/llvm-*/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
+libclang-rt-dev-wasm32 target wasm32-wasi
 wabt             command    wasm2c
 "
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
@@ -139,8 +139,7 @@ has() { # HOW WHAT
         command) command -v "$2" >/dev/null 2>&1 ;;
         wish) command -v "$2" >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 ;;
         file) [ -e "$2" ] ;;
-        # shellcheck disable=SC2086 # a pattern on purpose
-        glob) ls $2 >/dev/null 2>&1 ;;
+        target) [ -e "$(clang --target="$2" --rtlib=compiler-rt -print-libgcc-file-name 2>/dev/null)" ] ;;
         python) /usr/bin/python3 -c "import $2" >/dev/null 2>&1 ;;
         module)
                 if command -v pkg-config >/dev/null 2>&1; then
@@ -163,7 +162,8 @@ list_missing() { # NEEDS
                 has "$how" "$what" || case $how in
                 command | wish) printf '%s the program %s\n' "$package" "$what" ;;
                 module) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
-                file | glob) printf '%s the file %s\n' "$package" "$what" ;;
+                file) printf '%s the file %s\n' "$package" "$what" ;;
+                target) printf '%s what programs for %s are linked with\n' "$package" "$what" ;;
                 python) printf '%s the Python module %s\n' "$package" "$what" ;;
                 compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;
                 esac

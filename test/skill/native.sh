@@ -299,6 +299,23 @@ if [[ $PATTERN == '*' || $PATTERN == escape* ]]; then
         done
 fi
 
+# ---- the runtime itself ---------------------------------------------------------------------------------------
+
+if wants 'runtime_has_no_warnings_of_*' || [[ $PATTERN == runtime* ]]; then
+        need show
+        for compiler in gcc clang; do
+                command -v $compiler >/dev/null || {
+                        skip "runtime_has_no_warnings_of_$compiler" "it is not here"
+                        continue
+                }
+                TEXT=$(for source in "$T"/native/show/skill/native/*.c; do
+                        $compiler -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wundef -DSKILL_HAS_IMPORTS=1 \
+                                -isystem "$T/native/show" -c "$source" -o "$T/object.o" || exit
+                done 2>&1) && [ -z "$TEXT" ]
+                check "runtime_has_no_warnings_of_$compiler" $? "$TEXT"
+        done
+fi
+
 # ---- the compile in a sandbox --------------------------------------------------------------------------------
 
 # Nothing but the system is read, nothing but one directory written.

@@ -32,6 +32,12 @@ struct walk {
         char rest[2 * BENEATH_PATH_MAX];
 };
 
+/* Whoever calls has seen that there is room. */
+static void copy(char *to, const char *from)
+{
+        memmove(to, from, strlen(from) + 1);
+}
+
 static int put_before(struct walk *walk, const char *target, size_t length)
 {
         const size_t rest = strlen(walk->rest);
@@ -84,9 +90,8 @@ static int step(struct walk *walk, int root)
                 return ENAMETOOLONG;
         memcpy(name, walk->rest, length);
         name[length] = 0;
-        memmove(walk->rest, walk->rest + length, strlen(walk->rest + length) + 1);
-        memmove(walk->rest, walk->rest + strspn(walk->rest, "/"),
-                strlen(walk->rest + strspn(walk->rest, "/")) + 1);
+        copy(walk->rest, walk->rest + length);
+        copy(walk->rest, walk->rest + strspn(walk->rest, "/"));
         if (!*name || !strcmp(name, "."))
                 return 0;
         if (!strcmp(name, "..")) {
@@ -104,7 +109,7 @@ static int walk_to(int root, const char *path, int *out)
         struct walk walk = { .depth = 0 };
         int r = 0;
 
-        strcpy(walk.rest, path);
+        copy(walk.rest, path);
         while (!r && *walk.rest)
                 r = step(&walk, root);
         if (!r) {
@@ -158,12 +163,12 @@ static int split(char *path, unsigned how, char name[BENEATH_NAME_MAX])
         while (begin && path[begin - 1] != '/')
                 begin--;
         if (begin == length || !strcmp(path + begin, ".") || !strcmp(path + begin, "..")) {
-                strcpy(name, ".");
+                copy(name, ".");
                 return 0;
         }
         if (length - begin >= BENEATH_NAME_MAX)
                 return ENAMETOOLONG;
-        strcpy(name, path + begin);
+        copy(name, path + begin);
         path[begin] = 0;
         return 0;
 }
@@ -182,7 +187,7 @@ static int follow(const struct beneath *found, char *path)
                 return BENEATH_ESCAPE;
         if (before + (size_t)length >= BENEATH_PATH_MAX)
                 return ENAMETOOLONG;
-        strcpy(path + before, target);
+        copy(path + before, target);
         return 1;
 }
 
@@ -194,7 +199,7 @@ int beneath_find(int root, const char *path, unsigned how, struct beneath *out)
                 return ENOENT;
         if (strlen(path) >= sizeof text)
                 return ENAMETOOLONG;
-        strcpy(text, path);
+        copy(text, path);
         for (int hops = 0; hops <= HOPS_MAX; hops++) {
                 struct beneath found = { .parent = root };
                 int r = split(text, how, found.name);

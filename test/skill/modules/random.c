@@ -274,7 +274,8 @@ int main(int argc, char **argv)
         int refused = 0;
 
         state = argc == 3 ? 0x9e3779b97f4a7c15u * (uint64_t)(atoi(argv[1]) + 1) : 1;
-        if (__builtin_wasm_memory_grow(0, 2) == (size_t)-1) /* what is at the end of the memory is nobody's then */
+        if (__builtin_wasm_memory_grow(0, 2) ==
+            (size_t)-1) /* what is at the end of the memory is nobody's then */
                 return 1;
         for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
                 strcpy(texts[i], paths[i]);
