@@ -138,10 +138,18 @@ int native_strip(const struct module *module, uint8_t **out, size_t *out_length,
 static const char *const translate_flags[] = { "--no-debug-names", "--module-name=skill" };
 
 /* Results are those of WebAssembly's arithmetic: nothing is fused, and a signalling NaN becomes a quiet one. Each page of a frame is
- * touched in order, so that none is larger than the guard below the stack. Warnings would be about what wasm2c writes. */
+ * touched in order, so that none is larger than the guard below the stack. Where its code lies
+ * is left to chance, which costs a twentieth of its start. Warnings would be about what wasm2c writes. */
 static const char *const compile_flags[] = {
-        "-std=gnu11", "-O2", "-w", "-ffp-contract=off", "-fsignaling-nans", "-fstack-clash-protection",
-        "-static",    "-s",
+        "-std=gnu11",
+        "-O2",
+        "-w",
+        "-ffp-contract=off",
+        "-fsignaling-nans",
+        "-fstack-clash-protection",
+        "-fPIE",
+        "-static-pie",
+        "-s",
 };
 
 static int add_joined(struct strings *list, const char *first, const char *second, const char *third,

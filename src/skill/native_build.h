@@ -47,7 +47,8 @@ struct native_build {
 };
 
 struct native_tools {
-        const char *wasm2c, *compiler; /* borrowed: absolute paths */
+        /* Borrowed: absolute paths. gcc or clang of the system: what musl-gcc makes would not be static. */
+        const char *wasm2c, *compiler;
 };
 
 /* For a directory that is there, by its absolute path, and has room for the sources. */
