@@ -20,6 +20,7 @@ say() {
 #   hope X       as module, and the build can do without
 #   module X     pkg-config knows the library X; where pkg-config is missing too, the header after the comma exists
 #   file X       the file X exists
+#   target X     clang has what programs for X are linked with
 #   python X     Debian's Python can import X
 #   compiler     any C compiler under its usual name
 needs_build="
@@ -65,7 +66,10 @@ bsdutils         command    script
 sqlite3          command    sqlite3
 procps           command    ps
 bubblewrap       command    bwrap
-wabt             command    wat2wasm
+lld              command    wasm-ld
+wasi-libc        file       /usr/lib/wasm32-wasi/libc.a
+libclang-rt-dev-wasm32 target wasm32-wasi
+wabt             command    wasm2c
 openssl          command    openssl
 "
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
@@ -138,6 +142,7 @@ has() { # HOW WHAT
         command) command -v "$2" >/dev/null 2>&1 ;;
         wish) command -v "$2" >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 ;;
         file) [ -e "$2" ] ;;
+        target) [ -e "$(clang --target="$2" --rtlib=compiler-rt -print-libgcc-file-name 2>/dev/null)" ] ;;
         python) /usr/bin/python3 -c "import $2" >/dev/null 2>&1 ;;
         hope) has module "$2" || ! command -v apt-get >/dev/null 2>&1 ;;
         module)
@@ -162,6 +167,7 @@ list_missing() { # NEEDS
                 command | wish) printf '%s the program %s\n' "$package" "$what" ;;
                 module | hope) printf '%s the library %s with its headers\n' "$package" "${what%,*}" ;;
                 file) printf '%s the file %s\n' "$package" "$what" ;;
+                target) printf '%s what programs for %s are linked with\n' "$package" "$what" ;;
                 python) printf '%s the Python module %s\n' "$package" "$what" ;;
                 compiler) printf '%s a C compiler, gcc or clang\n' "$package" ;;
                 esac

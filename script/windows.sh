@@ -25,7 +25,7 @@ libraries=(-ladvapi32 -lbcrypt -lshell32 -lole32 -luuid -lntdll -lws2_32)
 list_sources() {
         find src/base src/policy src/plan src/backend src/skill src/lib src/cli src/run -name '*.c' |
                 grep -v -E '_(linux|darwin)\.c$|/sha256_(arm64|x86_64)\.c$|/lib/(audit|recording|skill_package)\.c$|/skill/(describe|file|installed|lint|package|record|signature)\.c$|/cli/(cmd_audit|cmd_hook|cmd_mcp|cmd_mcp_wrap|cmd_run|cmd_serve|cmd_sh|cmd_skill|cmd_skill_package|trial_.*)\.c$' |
-                grep -v -E '/run/(options|outputs|pipe|stdio|stream|terminal)\.c$' | sort
+                grep -v -E '/run/(options|outputs|pipe|stdio|stream|terminal)\.c$|/skill/native/' | sort
         echo src/cli/trial_report.c
 }
 
@@ -50,7 +50,8 @@ prepare_libraries() {
         for name in 'VERSION_MAJOR 0' 'VERSION_MINOR 2' 'VERSION_PATCH 5' 'VERSION_STRING "0.2.5"'; do
                 echo "#define YAML_$name"
         done >"$directory/libraries/config.h"
-        python3 script/embed.py "$directory/libraries/profiles.c" profiles/*.yaml
+        python3 script/embed.py "$directory/libraries/profiles.c" policy/profile.h shipped_profile shipped_profiles profiles/*.yaml
+        python3 script/embed.py "$directory/libraries/native_sources.c" skill/native_build.h native_source native_sources src/skill/native/*.[ch]
 }
 
 run() { # LOG COMMAND...
@@ -80,13 +81,13 @@ compile() { # TARGET
         run "$directory/$1/log" "${compiler[@]}" "${flags[@]}" "${tested[@]}" test/windows/*.c "${libraries[@]}" -o "$directory/$1/windows.exe"
         run "$directory/$1/log" "${compiler[@]}" -O2 -ffreestanding "${instructions[@]}" -Isrc -Iinclude -c "src/base/sha256_$processor.c" -o "$directory/$1/sha256.o"
         for file in "$directory"/libraries/*.c; do
-                [ "${file##*/}" != profiles.c ] || continue
+                [[ $file != */profiles.c && $file != */native_sources.c ]] || continue
                 run "$directory/$1/log" "${compiler[@]}" -O2 -w -DHAVE_CONFIG_H -DYAML_DECLARE_STATIC -I"$directory/libraries" -c "$file" -o "$directory/$1/${file##*/}.o"
                 objects+=("$directory/$1/${file##*/}.o")
         done
         mapfile -t sources < <(list_sources)
         run "$directory/$1/log" "${compiler[@]}" "${flags[@]}" -DYAML_DECLARE_STATIC -Isrc/base/windows -isystem "$directory/libraries" -include base/posix_windows.h \
-                "${sources[@]}" "$directory/libraries/profiles.c" "${objects[@]}" "$directory/$1/sha256.o" "${libraries[@]}" -o "$directory/$1/abatis.exe"
+                "${sources[@]}" "$directory/libraries/"{profiles,native_sources}.c "${objects[@]}" "$directory/$1/sha256.o" "${libraries[@]}" -o "$directory/$1/abatis.exe"
 }
 
 prepare_libraries

@@ -90,7 +90,7 @@ check_guards() { # SRC: a header's guard is its path
 # What makes a build depend on this machine or lets a library speak for itself.
 check_library_is_silent() { # SRC
         local files
-        mapfile -t files < <(list_files "$1" | grep -vE '/(cli|server|libc)/|/child_')
+        mapfile -t files < <(list_files "$1" | grep -vE '/(cli|server|libc|native)/|/child_')
         ! grep -nE '\b(printf|puts|perror|abort|exit|syslog|signal|sigaction|setenv|putenv|umask|chdir|assert)[[:space:]]*\(' \
                 "${files[@]}"
 }

@@ -1,0 +1,4 @@
+;; trap.wat: runs into "unreachable".
+(module
+  (memory (export "memory") 1)
+  (func (export "_start") unreachable))
