@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -99,10 +100,13 @@ static void tell_end(struct child_job *job)
         RAW(SYS_write, job->end_event, &one, sizeof(one));
 }
 
-static void end_namespace(void)
+/* Of PIDs: elsewhere this would be everybody. */
+static void end_namespace(const struct child_job *job)
 {
         long pid;
 
+        if (!(job->ground->namespaces & CLONE_NEWPID))
+                return;
         RAW(SYS_kill, -1, SIGKILL);
         do
                 pid = RAW(SYS_wait4, -1, 0, __WALL, 0);
@@ -115,7 +119,7 @@ static __attribute__((noreturn)) void end(struct child_job *job, int code)
         if (!job->ground->namespaces)
                 child_sweep(job);
         else if (job->leftover_count)
-                end_namespace();
+                end_namespace(job);
         child_leftovers_clear(job);
         child_tmp_remove(job);
         /* A broker may still do what somebody asked for who is dead. */

@@ -476,6 +476,7 @@ static int begin_again(struct job *job, abatis_error *err)
         job->child.broker_rooms = NULL;
         job->child.stamps = NULL;
         job->child.findings = NULL;
+        job->child.leftover_count = 0;
         if (!r)
                 r = job_renew_ground(job, err);
         return r ? r : prepare_command(job, err);
