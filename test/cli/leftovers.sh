@@ -12,7 +12,7 @@ repository() { # [DIR]
 
 aside() { # NAME [DIR]: its one new name
         local found=("${2:-$W/.git}/$1".abatis-*)
-        [ "${#found[@]}" = 1 ] && [ -e "${found[0]}" -o -L "${found[0]}" ] || fail "$1 is not aside: ${found[*]}"
+        [[ ${#found[@]} == 1 && (-e ${found[0]} || -L ${found[0]}) ]] || fail "$1 is not aside: ${found[*]}"
         echo "${found[0]}"
 }
 
@@ -97,10 +97,10 @@ test_a_second_command_does_not_put_it_back() {
         "$ABATIS" run -- sh -c 'echo /elsewhere >.git/commondir; touch first; while [ ! -e second ]; do sleep 0.02; done' 2>/dev/null &
         eventually [ -e first ] || fail "the first did not begin"
         "$ABATIS" run -- sh -c 'touch second
-                while [ -e .git/commondir ]; do sleep 0.02; done; echo /again >.git/commondir; touch done' 2>"$T/err" &
+                while [ -e .git/commondir ]; do sleep 0.02; done; echo /again >.git/commondir; touch ended' 2>"$T/err" &
         wait
-        [ -e done ] || may_be_refused
-        [ -e done ] || fail "the second has not seen the end of the first: $(said)"
+        [ -e ended ] || may_be_refused
+        [ -e ended ] || fail "the second has not seen the end of the first: $(said)"
         absent .git/commondir
 }
 

@@ -48,7 +48,7 @@ lay_and_kill() { # REPOSITORY COMMAND...
                 [[ ! -e $1/laid ]] || break
                 sleep 0.02
         done
-        [[ $TRAP_END == kill ]] && kill -KILL "$pid" || kill -KILL "-$pid"
+        if [[ $TRAP_END == alone ]]; then kill -KILL "$pid"; else kill -KILL "-$pid"; fi
         wait "$pid" 2>/dev/null
         sleep 1 # as long as abatis says that it takes
         read_output
@@ -116,9 +116,9 @@ if command -v git >/dev/null; then
                 sleep 0.1"
         git_trap git_finds_no_configuration_of_a_worktree "{ $evil; } >.git/config.worktree"
         # Whoever kills abatis has its init end the tree first, and then clear up.
-        TRAP_END=kill git_trap git_finds_no_configuration_after_abatis_was_killed "$elsewhere
+        TRAP_END=alone git_trap git_finds_no_configuration_after_abatis_was_killed "$elsewhere
                 while [ ! -e '$PASS_DIR/sprung' ]; do $plant; touch laid; done"
-        TRAP_END=kill_group git_trap git_finds_no_configuration_after_its_group_was_killed "$elsewhere
+        TRAP_END=group git_trap git_finds_no_configuration_after_its_group_was_killed "$elsewhere
                 while [ ! -e '$PASS_DIR/sprung' ]; do $plant; touch laid; done"
         git_trap git_finds_no_repository_beside_a_broken_one \
                 "rm .git/HEAD; mkdir objects refs; echo 'ref: refs/heads/main' >HEAD; { $evil; } >config"
