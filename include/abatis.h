@@ -379,6 +379,10 @@ ABATIS_API uint64_t abatis_result_stderr_bytes(const abatis_result *result);
 /* The last verdict on each connection, in the order in which they began; 4096 are kept, and 2048 that were refused. 0 when there is no such one. out->size says
  * how much there is room for. */
 ABATIS_API int abatis_result_connection(const abatis_result *result, size_t index, abatis_connection *out);
+/* What the command left and must not, by index: 0 when there is none. It was at `path` and is now at `kept_as`, or, when that is
+ * NULL, was removed. Both are the result's. */
+ABATIS_API int abatis_result_set_aside(const abatis_result *result, size_t index, const char **path,
+                                       const char **kept_as);
 /* The result object as one line of JSON. */
 ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abatis_error *err);
 /* The same in pieces, so that it is never in memory as a whole: `write` gets one after the other and returns 0, or

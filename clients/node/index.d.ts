@@ -90,6 +90,8 @@ export declare class Result {
   readonly notEnforced: string[]
   readonly connections: object[]
   readonly connectionsOmitted: number
+  /** What the command left and must not: `path`, and `kept_as`, what it is called now. */
+  readonly setAside: object[]
   readonly auditId: string | null
   readonly ok: boolean
   /** In words. */

@@ -55,7 +55,9 @@ struct audit_record {
         struct audit_output output[2];
         const struct connections *connections; /* the first ones are said, and how many there were besides */
         const char *const
-                *secrets; /* wherever one of them stands in argv, cwd, context, error or a connection,
+                *set_aside; /* what the command must not leave: where it is now, or, if it was removed, was */
+        const char *const
+                *secrets; /* wherever one of them stands in argv, cwd, context, error, a path or a connection,
                                        "***" is written; those of less than 4 bytes are not looked for */
 };
 

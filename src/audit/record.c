@@ -346,6 +346,7 @@ void record_describe(const struct audit_record *record, struct text *out)
         add_output(out, "stderr", &record->output[1]);
         add_string(&builder, "error", record->error, WORDS_MAX);
         add_connections(&builder, record->connections);
+        add_list(&builder, "set_aside", record->set_aside, LIST_MAX);
         text_add(out, "}");
         out->has_failed |= builder.scratch.has_failed;
         text_done(&builder.scratch);

@@ -194,10 +194,20 @@ static int open_sandbox(const struct flags *flags, const abatis_job_options *job
         return r;
 }
 
+static void warn_of_leftovers(const abatis_result *result)
+{
+        const char *path, *kept_as;
+
+        for (size_t i = 0; abatis_result_set_aside(result, i, &path, &kept_as); i++)
+                complain("warning: git would take its configuration from the new '%s'; it %s%s%s", path,
+                         kept_as ? "is '" : "was removed", kept_as ? kept_as : "", kept_as ? "' now" : "");
+}
+
 static int report(const struct flags *flags, const abatis_result *result)
 {
         int r = exit_code(result);
 
+        warn_of_leftovers(result);
         if (flags->has_json && print_result(result, 1))
                 r = EXIT_REFUSED;
         if (flags->result_fd >= 0 && print_result(result, flags->result_fd))

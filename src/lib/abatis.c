@@ -461,6 +461,7 @@ int abatis_job_finish(abatis_job *job, abatis_result **out, abatis_error *err)
                 free(result);
         }
         free(outcome.connections.items);
+        strings_done(&outcome.set_aside);
         text_done(&outcome.output[0]);
         text_done(&outcome.output[1]);
         free_job(job);
@@ -497,6 +498,7 @@ void abatis_result_free(abatis_result *result)
         if (!result)
                 return;
         free(result->outcome.connections.items);
+        strings_done(&result->outcome.set_aside);
         text_done(&result->outcome.output[0]);
         text_done(&result->outcome.output[1]);
         strings_done(&result->argv);
@@ -563,6 +565,20 @@ int abatis_result_connection(const abatis_result *result, size_t index, abatis_c
         if (index >= seen->count)
                 return 0;
         connection_give(&seen->items[index], out);
+        return 1;
+}
+
+int abatis_result_set_aside(const abatis_result *result, size_t index, const char **path,
+                            const char **kept_as)
+{
+        const struct strings *set_aside = &result->outcome.set_aside;
+
+        if (index >= set_aside->count / 2)
+                return 0;
+        *path = set_aside->items[2 * index];
+        *kept_as = set_aside->items[2 * index + 1];
+        if (!**kept_as)
+                *kept_as = NULL;
         return 1;
 }
 

@@ -202,11 +202,23 @@ int recording_refuse(const struct recording *recording, const struct recorder *r
         return secrets ? append(recorder, &record, err) : error_memory(err);
 }
 
+/* Likewise, of what was set aside: where it is now, or was. *out stays NULL where there is nothing. */
+static int list_set_aside(const struct strings *set_aside, const char ***out, abatis_error *err)
+{
+        if (!set_aside->count)
+                return 0;
+        *out = calloc(set_aside->count / 2 + 1, sizeof(**out));
+        for (size_t i = 0; *out && i < set_aside->count / 2; i++)
+                (*out)[i] =
+                        *set_aside->items[2 * i + 1] ? set_aside->items[2 * i + 1] : set_aside->items[2 * i];
+        return *out ? 0 : error_memory(err);
+}
+
 int recording_finish(const struct recording *recording, const struct recorder *recorder,
                      const struct job_outcome *outcome, const char *why, abatis_error *err)
 {
-        const bool has_words = why || outcome->connections.count;
-        OWN_FREE const char **secrets = has_words ? list_secrets(recording) : NULL;
+        const bool has_words = why || outcome->connections.count || outcome->set_aside.count;
+        OWN_FREE const char **secrets = has_words ? list_secrets(recording) : NULL, **set_aside = NULL;
         struct audit_record record = { .event = AUDIT_FINISHED,
                                        .error = why ? shown_error(why, recording->hides_errors) : NULL,
                                        .secrets = secrets,
@@ -222,6 +234,9 @@ int recording_finish(const struct recording *recording, const struct recorder *r
 
         if (!recording->is_planned)
                 return 0;
+        if (list_set_aside(&outcome->set_aside, &set_aside, err) < 0)
+                return ABATIS_E_MEMORY;
+        record.set_aside = set_aside;
         if (has_words && !secrets)
                 return error_memory(err);
         for (int i = 0; i < 2; i++)

@@ -157,6 +157,21 @@ static void add_connections(struct writer *writer, const struct connections *see
         add_number(writer, "connections_omitted", true, seen->omitted);
 }
 
+static void add_set_aside(struct writer *writer, const struct strings *set_aside)
+{
+        add_key(writer, "set_aside");
+        text_add(&writer->text, "[");
+        for (size_t i = 0; i + 1 < set_aside->count; i += 2) {
+                const char *kept_as = set_aside->items[i + 1];
+
+                text_add(&writer->text, i ? ",{\"path\":" : "{\"path\":");
+                json_text_string(&writer->text, set_aside->items[i], strlen(set_aside->items[i]));
+                add_string(writer, "kept_as", *kept_as ? kept_as : NULL);
+                text_add(&writer->text, "}");
+        }
+        text_add(&writer->text, "]");
+}
+
 int result_write(const struct result_parts *parts, const struct result_sink *sink, abatis_error *err)
 {
         const struct job_outcome *outcome = parts->outcome;
@@ -182,6 +197,8 @@ int result_write(const struct result_parts *parts, const struct result_sink *sin
         add_clauses(&writer, "not_enforced", parts->plan, false);
         if (plan_has(parts->plan, PLAN_NETWORK) || plan_has(parts->plan, PLAN_STREAMS))
                 add_connections(&writer, &outcome->connections);
+        if (outcome->set_aside.count)
+                add_set_aside(&writer, &outcome->set_aside);
         add_string(&writer, "audit_id", parts->audit_id);
         text_add(&writer.text, "}");
         flush(&writer);

@@ -253,6 +253,42 @@ static const char *find_profile(const struct plan *plan)
         return NULL;
 }
 
+static bool has_leftovers(const struct plan *plan)
+{
+        return plan->backend == BACKEND_NATIVE || plan->backend == BACKEND_BWRAP;
+}
+
+/* What git outside would go by, and no mechanism keeps the command from making. */
+static void add_leftovers(struct text *text, const struct plan *plan, const abatis_policy *policy)
+{
+        bool is_first = true;
+
+        for (size_t i = 0; i < policy->leftovers.count; i++) {
+                if (!git_leftover_is_possible(policy, policy->leftovers.items[i]))
+                        continue;
+                text_add(text, is_first ? "\nleftovers\n  " : "  ");
+                is_first = false;
+                text_add_line(text, policy->leftovers.items[i]);
+                text_add(text, has_leftovers(plan)
+                                       ? ": if it is new when the command has ended, it is moved aside\n"
+                                       : ": not held, the command could make it\n");
+        }
+        if (!is_first && has_leftovers(plan))
+                text_add(text, "  not held: while the command runs, git outside could meet it there\n");
+}
+
+static json_t *leftovers_to_json(const struct plan *plan, const abatis_policy *policy)
+{
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < policy->leftovers.count; i++)
+                if (git_leftover_is_possible(policy, policy->leftovers.items[i]))
+                        json_array_append_new(list, json_pack("{s:o, s:b}", "path",
+                                                              json_from_string(policy->leftovers.items[i]),
+                                                              "set_aside", has_leftovers(plan)));
+        return list;
+}
+
 static int print_plan_json(const struct plan *plan, const abatis_policy *policy, const abatis_host *host,
                            char **out, abatis_error *err)
 {
@@ -283,12 +319,12 @@ static int print_plan_json(const struct plan *plan, const abatis_policy *policy,
                 json_array_append_new(visible, json_string(plan->visible.items[i]));
         for (size_t i = 0; i < plan->closed.count; i++)
                 json_array_append_new(closed, json_string(plan->closed.items[i]));
-        whole = json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "preset",
+        whole = json_pack("{s:o, s:o, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "preset",
                           json_from_string(policy->preset), "workspace", json_from_string(policy->workspace),
                           "backend", backend_names[plan->backend], "kernel", host->kernel, "landlock_abi",
                           host->landlock_abi, "clauses", clauses, "steps", steps, "landlock", grants,
                           "visible", visible, "closed", closed, "commands",
-                          plan_commands_to_json(plan, policy));
+                          plan_commands_to_json(plan, policy), "leftovers", leftovers_to_json(plan, policy));
         if (whole && profile)
                 json_object_set_new(whole, "profile", json_from_string(profile));
         return json_to_text(whole, JSON_INDENT(2), out, err);
@@ -404,6 +440,7 @@ static int print_plan_text(const struct plan *plan, const abatis_policy *policy,
                 text_add(&text, "\nstays closed\n");
         for (size_t i = 0; i < plan->closed.count; i++)
                 text_addf(&text, "  %s\n", plan->closed.items[i]);
+        add_leftovers(&text, plan, policy);
         plan_add_commands_text(&text, plan, policy);
         return text_take(&text, out, err);
 }

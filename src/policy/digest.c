@@ -64,7 +64,8 @@ static void add_policy(struct sha256 *hash, const abatis_policy *policy)
 {
         const struct strings *const lists[] = { &policy->connect,           &policy->bind,
                                                 &policy->unix_sockets,      &policy->commands,
-                                                &policy->environment_plain, &policy->environment_denied };
+                                                &policy->environment_plain, &policy->environment_denied,
+                                                &policy->leftovers };
         const unsigned char switches[] = { (unsigned char)policy->network,
                                            (unsigned char)policy->argument_check,
                                            policy->reads_all,

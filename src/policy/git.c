@@ -93,18 +93,37 @@ static int check_pointer_back(const char *git_directory, const char *git_file, b
         return r;
 }
 
-/* What is optional and absent could be made by the command: for an agent that is asked about, with every write. */
-static int protect_below(abatis_policy *policy, const char *directory, const char *name, bool is_optional,
+/* What is there is protected. What is not could be made by the command: for an agent that is asked about, with every write; else it is
+ * looked for after the command, if git takes its configuration from there. */
+enum absence {
+        ABSENT_IS_HELD,
+        ABSENT_IS_LEFT,
+        ABSENT_IS_LEFTOVER,
+        NEW_IS_LEFTOVER, /* Also one that is there and becomes another: git itself makes none. What was there may be another command's,
+                            and be moved aside while this one runs. */
+};
+
+static int note_leftover(abatis_policy *policy, const char *path, abatis_error *err)
+{
+        return strings_has(&policy->leftovers, path) ? 0 : strings_add(&policy->leftovers, path, err);
+}
+
+static int protect_below(abatis_policy *policy, const char *directory, const char *name, enum absence absence,
                          const char *origin, abatis_error *err)
 {
         OWN_FREE char *path = path_join(directory, name);
         struct stat status;
+        bool is_there;
+        int r = 0;
 
         if (!path)
                 return error_memory(err);
-        if (is_optional && !policy->protects_starters && reach_lstat(path, &status) < 0)
-                return 0;
-        return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
+        if (absence == ABSENT_IS_HELD || policy->protects_starters)
+                return policy_add_rule(policy, RULE_PROTECT, path, origin, err);
+        is_there = !reach_lstat(path, &status);
+        if (absence == NEW_IS_LEFTOVER || (absence == ABSENT_IS_LEFTOVER && !is_there))
+                r = note_leftover(policy, path, err);
+        return !r && is_there ? policy_add_rule(policy, RULE_PROTECT, path, origin, err) : r;
 }
 
 /* Git runs what the configuration of the repository says that a worktree's own directory leads to. */
@@ -115,7 +134,7 @@ static int protect_worktree(abatis_policy *policy, const char *git_directory, co
         int r = 0;
 
         for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !r; i++)
-                r = protect_below(policy, git_directory, names[i], true, origin, err);
+                r = protect_below(policy, git_directory, names[i], ABSENT_IS_LEFTOVER, origin, err);
         return r;
 }
 
@@ -250,19 +269,25 @@ static bool has_entry(const char *directory, const char *name, bool *exists)
 static int protect_repository(abatis_policy *policy, const char *directory, const char *origin,
                               abatis_error *err)
 {
-        static const char *const optional[] = { "config.worktree", "commondir", "modules" };
+        static const struct {
+                const char *name;
+                enum absence absence;
+        } parts[] = {
+                { "hooks", ABSENT_IS_HELD },
+                { "config", ABSENT_IS_HELD },
+                { "config.worktree", ABSENT_IS_LEFTOVER },
+                { "commondir", NEW_IS_LEFTOVER },
+                { "modules", ABSENT_IS_LEFT },
+        };
         bool has_hooks, has_config;
-        int r;
+        int r = 0;
 
         if (!has_entry(directory, "hooks", &has_hooks) || !has_entry(directory, "config", &has_config))
                 return error_memory(err);
         if (!has_hooks || !has_config)
                 return policy_add_rule(policy, RULE_PROTECT, directory, origin, err);
-        r = protect_below(policy, directory, "hooks", false, origin, err);
-        if (!r)
-                r = protect_below(policy, directory, "config", false, origin, err);
-        for (size_t i = 0; i < sizeof(optional) / sizeof(*optional) && !r; i++)
-                r = protect_below(policy, directory, optional[i], true, origin, err);
+        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !r; i++)
+                r = protect_below(policy, directory, parts[i].name, parts[i].absence, origin, err);
         if (!r)
                 r = protect_worktrees(policy, directory, origin, err);
         return r ? r : protect_hooks_path(policy, directory, origin, err);
@@ -339,6 +364,13 @@ static int deny_nearest_repository(abatis_policy *policy, const char *origin, ab
                 *slash = '\0';
         }
         return error_memory(err);
+}
+
+bool git_leftover_is_possible(const abatis_policy *policy, const char *path)
+{
+        OWN_FREE char *directory = strndup(path, (size_t)(strrchr(path, '/') - path));
+
+        return !directory || policy_may_write(policy, directory);
 }
 
 int git_add_rules(abatis_policy *policy, enum git_treatment treatment, const char *origin, abatis_error *err)

@@ -368,6 +368,7 @@ void abatis_policy_free(abatis_policy *policy)
         strings_done(&policy->socket_names);
         strings_done(&policy->socket_places);
         strings_done(&policy->commands);
+        strings_done(&policy->leftovers);
         commands_done(policy);
         strings_done(&policy->environment);
         strings_done(&policy->environment_plain);

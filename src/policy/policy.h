@@ -97,6 +97,9 @@ struct abatis_policy {
         struct strings commands;      /* allow-list of executables; empty is all */
         struct startable *startables; /* owned: what the list means, once the policy is finished */
         size_t startable_count;
+        struct strings
+                leftovers; /* what leads git to other programs, and could be made by the command: it must not be there
+                                       after it, unless it was protected; paths */
         struct strings libraries;   /* with a list: directories whose files can be mapped as code; real */
         struct strings environment; /* NAME (passed although it looks secret) or NAME=VALUE */
         struct strings
@@ -221,6 +224,8 @@ int preset_give_cache(abatis_policy *policy, abatis_error *err);
 
 /* git.c */
 enum git_treatment { GIT_IGNORED, GIT_PROTECTED, GIT_DENIED };
+/* Of policy->leftovers: whether the whole policy lets the command make it. */
+bool git_leftover_is_possible(const abatis_policy *policy, const char *path);
 int git_add_rules(abatis_policy *policy, enum git_treatment treatment, const char *origin, abatis_error *err);
 
 /* check.c: the rule that decides an access to a resolved path; NULL means the default, *allowed says which. */

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -99,11 +100,27 @@ static void tell_end(struct child_job *job)
         RAW(SYS_write, job->end_event, &one, sizeof(one));
 }
 
-/* In a PID namespace the kernel ends the rest of the tree with us; elsewhere we do. */
+/* Of PIDs: elsewhere this would be everybody. */
+static void end_namespace(const struct child_job *job)
+{
+        long pid;
+
+        if (!(job->ground->namespaces & CLONE_NEWPID))
+                return;
+        RAW(SYS_kill, -1, SIGKILL);
+        do
+                pid = RAW(SYS_wait4, -1, 0, __WALL, 0);
+        while (pid > 0 || pid == -EINTR);
+}
+
+/* In a PID namespace the kernel ends the rest of the tree with us, unless there is something to be done after that; elsewhere we do. */
 static __attribute__((noreturn)) void end(struct child_job *job, int code)
 {
         if (!job->ground->namespaces)
                 child_sweep(job);
+        else if (job->leftover_count)
+                end_namespace(job);
+        child_leftovers_clear(job);
         child_tmp_remove(job);
         /* A broker may still do what somebody asked for who is dead. */
         if (job->end_event && !(job->plan && job->plan->broker))
@@ -470,11 +487,19 @@ static long set_up(struct child_job *job)
         return start_broker(job) ? signals : -ECANCELED;
 }
 
+/* Who kills the host program with its process group leaves us to clear up. Without namespaces we have a session of our own. */
+static void leave_group(const struct child_job *job)
+{
+        if (job->ground->namespaces)
+                RAW(SYS_setpgid, 0, 0);
+}
+
 void child_init(void *argument)
 {
         struct child_job *job = argument;
         long signals;
 
+        leave_group(job);
         /* While we lay the ground, on another processor, the parent makes the plan. */
         job->phase = PHASE_SETUP;
         job->umask = (int)RAW(SYS_umask, 0);
@@ -497,6 +522,7 @@ void child_init_ready(void *argument)
                          job->questions ? job->questions : job->life };
         long signals, r;
 
+        leave_group(job);
         /* What the keeper holds of other jobs; the command must not be the one that lets go of it. */
         child_close_others(kept, 5, 3);
         r = do_without_namespaces(job);

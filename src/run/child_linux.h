@@ -187,6 +187,22 @@ struct child_stamp {
         int64_t changed_s, changed_ns; /* of a directory whose entries got the rights, before it was listed */
 };
 
+/* What must not be there after the command. */
+struct child_leftover {
+        const char *directory, *name; /* borrowed; without a link, and one name */
+        uint64_t known;               /* the inode that is protected there and may stay; 0: none */
+};
+
+/* What became of it. */
+struct child_finding {
+        bool is_moved;
+        bool is_removed; /* there was no room for another name */
+        uint64_t number; /* of its new name */
+        int error;       /* why it is still there, or may be; 0 */
+};
+
+enum { CHILD_ASIDE_SIZE = 64 };
+
 /* One launch. Init and the command share the parent's memory and write their reports here. */
 struct child_job {
         const struct child_ground *ground;
@@ -246,8 +262,11 @@ struct child_job {
         int broker_count;
         int names_lock;   /* a futex, of the broker's threads: names are changed one after the other */
         int threads_lock; /* likewise: threads are held still for one caller at a time */
-        char own_tmp[CHILD_TMP_SIZE]; /* the job's own directory in /tmp, or "" */
-        bool has_own_tmp;             /* it was made */
+        char own_tmp[CHILD_TMP_SIZE];           /* the job's own directory in /tmp, or "" */
+        bool has_own_tmp;                       /* it was made */
+        const struct child_leftover *leftovers; /* borrowed */
+        struct child_finding *findings;         /* one for each; owned by the parent */
+        size_t leftover_count;                  /* 0 until the launch */
         struct child_stamp
                 *stamps; /* of a job that is begun ahead without mounts: one for each rule; else NULL */
         int64_t stamped_s, stamped_ns; /* the time when the first of them was taken */
@@ -377,6 +396,9 @@ void child_reset_signals(void);
 void child_init_ready(void *job);
 /* Whether something is mounted at exactly this path. */
 bool child_is_mount_point(const char *path, bool *exists);
+/* Also for the parent, when nobody of the tree is left: moves leftovers aside; and what one is called then, or would be. */
+void child_leftovers_clear(struct child_job *job);
+void child_leftover_name(const char *name, uint64_t number, char out[CHILD_ASIDE_SIZE]);
 /* Also for the parent. */
 void child_tmp_remove(const struct child_job *job);
 bool child_do_init_steps(struct child_job *job, const struct init_step *steps, size_t count);

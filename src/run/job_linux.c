@@ -95,14 +95,14 @@ static int choose_loopback(struct job *job, abatis_error *err)
         return job->child.loopback_stack ? 0 : error_memory(err);
 }
 
-/* What a keeper or a session has given already. */
+/* Most of it a keeper or a session has given already. */
 int job_take_plan(struct job *job, abatis_error *err)
 {
         struct resources *resources = job->context.resources;
-        int r;
+        int r = job_expect_leftovers(job, err);
 
-        if (job->is_ready || job->session)
-                return 0;
+        if (r || job->is_ready || job->session)
+                return r;
         r = resources->child.tmp_rights ? job_make_own_tmp(job, err) : 0;
         job->slots = calloc(resources->steps.slot_count + 1, sizeof(*job->slots));
         if (!job->slots)
@@ -269,6 +269,7 @@ void job_free(struct job *job)
         free(job->slots);
         free(job->child.broker_rooms);
         free(job->child.stamps);
+        free(job->child.findings);
         free((void *)job->child.closed);
         free(job->child.loopback_stack);
         network_free(job->network);
@@ -457,8 +458,9 @@ int job_renew_ground(struct job *job, abatis_error *err)
 /* Somebody has killed what was prepared. Nothing of the command has run. */
 static int begin_again(struct job *job, abatis_error *err)
 {
-        void *const held[] = { job->arena,       job->program, job->cwd, job->slots, job->child.broker_rooms,
-                               job->child.stamps };
+        void *const held[] = { job->arena,         job->program,      job->cwd,
+                               job->slots,         job->child.stamps, job->child.broker_rooms,
+                               job->child.findings };
         int r;
 
         job_kill_tree(job);
@@ -473,6 +475,8 @@ static int begin_again(struct job *job, abatis_error *err)
         job->slots = NULL;
         job->child.broker_rooms = NULL;
         job->child.stamps = NULL;
+        job->child.findings = NULL;
+        job->child.leftover_count = 0;
         if (!r)
                 r = job_renew_ground(job, err);
         return r ? r : prepare_command(job, err);
@@ -544,6 +548,7 @@ bool job_is_launched(const struct job *job)
 
 int job_end(struct job *job, struct job_outcome *out, abatis_error *err)
 {
+        abatis_error below;
         int r = 0;
 
         if (out)
@@ -562,6 +567,12 @@ int job_end(struct job *job, struct job_outcome *out, abatis_error *err)
                 r = job_settle(job, out, err);
         else if (!r && out)
                 r = error_set(err, ABATIS_E_INVALID, "the job was never launched");
+        /* What is still there is worse than any other failure. */
+        if (job_clear_leftovers(job, out, &below) < 0) {
+                r = below.code;
+                if (err)
+                        *err = below;
+        }
         return r;
 }
 

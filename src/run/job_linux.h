@@ -102,6 +102,11 @@ int job_reap(struct job *job, int flags, abatis_error *err);
 /* Takes what is in the pipes after the end, as far as somebody takes it from us. */
 void job_settle_output(struct job *job);
 
+/* leftovers_linux.c: before the command can run; and when nobody of its tree is left: what it must not leave is moved aside and
+ * told in *out, which may be NULL. */
+int job_expect_leftovers(struct job *job, abatis_error *err);
+int job_clear_leftovers(struct job *job, struct job_outcome *out, abatis_error *err);
+
 /* job_outcome_linux.c: what it came to. */
 int job_settle(struct job *job, struct job_outcome *out, abatis_error *err);
 /* What the kernel refused is explained by trying it all again: the reason is in a sysctl or a security module. */

@@ -67,6 +67,8 @@ int resources_open(const struct plan *plan, const abatis_policy *policy, const a
                 r = grants_make(plan, policy, host, resources, err);
         if (!r && plan_has(plan, PLAN_BROKER))
                 r = broker_make(plan, policy, resources, err);
+        if (!r && plan->backend != BACKEND_NONE)
+                r = leftovers_find(policy, resources, err);
         if (r < 0) {
                 resources_free(resources);
                 return r;
@@ -130,6 +132,7 @@ void resources_free(struct resources *resources)
         for (size_t i = 0; i < resources->child.rule_count; i++)
                 free((void *)resources->rules[i].except);
         free(resources->rules);
+        free(resources->leftovers);
         broker_done(resources);
         steps_done(&resources->steps);
         steps_done(&resources->inside);

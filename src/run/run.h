@@ -54,10 +54,12 @@ struct job_outcome {
         bool has_timed_out, is_cancelled, is_truncated;
         const char *limit; /* static: the key of the limit that ended the command, or NULL */
         double duration_ms;
-        struct text output[2];             /* stdout, stderr */
-        uint64_t totals[2];                /* how many bytes each was, kept or not */
-        bool are_cut[2];                   /* which of them is not whole */
-        struct connections connections;    /* of a network mode that is a list */
+        struct text output[2];          /* stdout, stderr */
+        uint64_t totals[2];             /* how many bytes each was, kept or not */
+        bool are_cut[2];                /* which of them is not whole */
+        struct connections connections; /* of a network mode that is a list */
+        struct strings
+                set_aside; /* what the command must not leave: the path, and what it is now, "" if it was removed; and so on */
         char digests[2][SHA256_TEXT_SIZE]; /* empty: it did not pass through us, or nobody wanted them */
 };
 

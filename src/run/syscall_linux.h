@@ -167,5 +167,8 @@ static inline long raw_clone(struct clone3_arguments *arguments, void (*entry)(v
 #define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
 
 #endif

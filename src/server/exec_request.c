@@ -135,7 +135,7 @@ static void add_facts(struct text *out, const abatis_result *result)
 {
         static const char *const names[] = { "duration_ms",  "exit_code", "signal",  "truncated",
                                              "timed_out",    "limit",     "backend", "enforced",
-                                             "not_enforced", "audit_id" };
+                                             "not_enforced", "set_aside", "audit_id" };
         OWN_FREE char *text = NULL;
         json_t *object = NULL;
 

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")" || exit 1
 
 passed=0 failed=0 skipped=0
-for script in work behaviour stdio result terminal presets badinput paths explain doctor check policy files commands audit record limits; do
+for script in work behaviour stdio result terminal presets badinput paths explain doctor check policy files commands audit record limits leftovers; do
         echo "# $script"
         # The last line is the script's own sum: kept back, and added to the others.
         while IFS= read -r line; do

@@ -38,21 +38,39 @@ fi
 mv "$PASS_DIR/hooks" "$PASS_DIR/template/ws/.git/hooks"
 default_policy
 
+# Starts it in a process group of its own, and kills that or only its first process when the trap is laid.
+lay_and_kill() { # REPOSITORY COMMAND...
+        local i pid
+        rm -f "$1/laid"
+        (cd "$1" && exec setsid "${@:2}" >"$OUTPUT" 2>&1 </dev/null) &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do
+                [[ ! -e $1/laid ]] || break
+                sleep 0.02
+        done
+        if [[ $TRAP_END == alone ]]; then kill -KILL "$pid"; else kill -KILL "-$pid"; fi
+        wait "$pid" 2>/dev/null
+        sleep 1 # as long as abatis says that it takes
+        read_output
+}
+
 # What the command left must not run when the user calls git in the workspace: neither hooks nor a
 # configuration of its
 # own. Each trap is sprung outside, by a real git, first with the trap laid without a sandbox.
 git_trap() { # NAME TRAP
-        local name=$1_as_$PASS repository=$PASS_DIR/repository trap=$2 step
+        local name=$1_as_$PASS repository=$PASS_DIR/repository trap=$2 step laid
         # shellcheck disable=SC2053 # a pattern on purpose
         [[ $name == $PATTERN ]] || return 0
         CWD=$repository
         for step in control inside; do
+                [[ ! -d $repository ]] || chmod -R u+rwx "$repository"
                 rm -rf "$repository" "$PASS_DIR/sprung"
                 mkdir "$repository"
                 (
                         cd "$repository" || exit
                         git init -q .
                         git config core.hooksPath .githooks
+                        git config extensions.worktreeConfig true
                         mkdir -p .git/hooks .githooks
                         git config user.name somebody
                         git config user.email somebody@example.org
@@ -60,11 +78,12 @@ git_trap() { # NAME TRAP
                         git add file
                         git commit -q -m first
                 ) >/dev/null 2>&1
-                if [[ $step == control ]]; then
-                        attempt sh -c "$trap" trap "touch '$PASS_DIR/sprung'"
+                laid=(sh -c "$trap" trap "touch '$PASS_DIR/sprung'")
+                [[ $step == control ]] || laid=("$ABATIS" run --workspace "$repository" -- "${laid[@]}")
+                if [[ -n ${TRAP_END:-} ]]; then
+                        lay_and_kill "$repository" "${laid[@]}"
                 else
-                        attempt "$ABATIS" run --workspace "$repository" -- sh -c "$trap" trap \
-                                "touch '$PASS_DIR/sprung'"
+                        attempt "${laid[@]}"
                 fi
                 (cd "$repository" && git status && git commit --allow-empty -m second) >/dev/null 2>&1
                 if [[ $step == control && ! -e $PASS_DIR/sprung ]]; then
@@ -81,9 +100,26 @@ git_trap() { # NAME TRAP
 if command -v git >/dev/null; then
         evil='printf "[core]\n\trepositoryformatversion = 0\n\tworktree = %s\n" "$PWD"
                 printf "\tfsmonitor = \"%s; false\"\n" "$1"'
-        git_trap git_finds_no_configuration_through_commondir \
-                "mkdir evil; cp -r .git/objects .git/refs .git/HEAD evil; { $evil; } >evil/config
-                echo ../evil >.git/commondir"
+        # Each of these lays the same trap, and ends otherwise.
+        elsewhere="mkdir evil; cp -r .git/objects .git/refs .git/HEAD evil; { $evil; } >evil/config; echo ../evil >evil/pointer"
+        plant='cp evil/pointer .git/spare && mv -f .git/spare .git/commondir'
+        git_trap git_finds_no_configuration_through_commondir "$elsewhere; $plant"
+        git_trap git_finds_no_configuration_through_a_commondir_of_a_failure "$elsewhere; $plant; kill -9 \$\$"
+        git_trap git_finds_no_configuration_through_a_symbolic_link "$elsewhere; ln -s ../evil/pointer .git/commondir"
+        git_trap git_finds_no_configuration_through_a_hard_link "$elsewhere; ln evil/pointer .git/commondir"
+        git_trap git_finds_no_configuration_through_a_renamed_file "$elsewhere; mv evil/pointer .git/commondir"
+        git_trap git_finds_no_configuration_in_a_closed_repository "$elsewhere; $plant; chmod 555 .git"
+        git_trap git_finds_no_configuration_in_a_repository_that_was_moved \
+                "$elsewhere; mv .git away; $plant || cp evil/pointer away/commondir; mv away .git; $plant; true"
+        git_trap git_finds_no_configuration_of_a_daemon "$elsewhere; $plant
+                setsid sh -c 'while [ -d .git ] && [ ! -e \"\$1\" ]; do $plant; done' d '$PASS_DIR/sprung' >/dev/null 2>&1 &
+                sleep 0.1"
+        git_trap git_finds_no_configuration_of_a_worktree "{ $evil; } >.git/config.worktree"
+        # Whoever kills abatis has its init end the tree first, and then clear up.
+        TRAP_END=alone git_trap git_finds_no_configuration_after_abatis_was_killed "$elsewhere
+                while [ ! -e '$PASS_DIR/sprung' ]; do $plant; touch laid; done"
+        TRAP_END=group git_trap git_finds_no_configuration_after_its_group_was_killed "$elsewhere
+                while [ ! -e '$PASS_DIR/sprung' ]; do $plant; touch laid; done"
         git_trap git_finds_no_repository_beside_a_broken_one \
                 "rm .git/HEAD; mkdir objects refs; echo 'ref: refs/heads/main' >HEAD; { $evil; } >config"
         git_trap git_runs_no_hook_from_the_hooks_path_of_the_configuration \

@@ -60,7 +60,7 @@ as_user() { # COMMAND...
                 MODES="user none" ABATIS=$BUILD/abatis-prepared sums broker ../broker/run.sh
                 MODES=user ABATIS=$BUILD/abatis-prepared sums connect ../connect/run.sh
                 # Those of test/cli that run commands.
-                for script in work behaviour stdio result terminal presets commands limits; do
+                for script in work behaviour stdio result terminal presets commands limits leftovers; do
                         ABATIS=$BUILD/abatis-prepared sums "cli_$script" bash "../cli/$script.sh"
                 done
         fi

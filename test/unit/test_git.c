@@ -111,6 +111,46 @@ static void an_existing_commondir_file_is_protected(void **state)
 }
 
 /* Hooks may lie in the workspace (husky and the like): git outside runs them all the same. */
+static void assert_leftovers(abatis_policy *policy, const char *const *wanted)
+{
+        size_t count = 0;
+
+        for (; wanted[count]; count++)
+                assert_true(strings_has(&policy->leftovers, at("%s", wanted[count])));
+        assert_int_equal(policy->leftovers.count, count);
+        abatis_policy_free(policy);
+}
+
+static void what_would_lead_git_elsewhere_is_looked_for_if_it_is_not_there(void **state)
+{
+        static const char *const nothing[] = { NULL };
+        static const char *const both[] = { "ws/.git/config.worktree", "ws/.git/commondir", NULL };
+        static const char *const commondir[] = { "ws/.git/commondir", NULL };
+
+        (void)state;
+        assert_leftovers(new_policy("dev"), nothing);
+        make_repository("ws/.git");
+        assert_leftovers(new_policy("dev"), both);
+        assert_leftovers(new_policy("tool"), nothing);
+        assert_leftovers(new_policy("guard"), nothing);
+        make_file("ws/.git/config.worktree", "");
+        make_file("ws/.git/commondir", ".\n");
+        assert_leftovers(new_policy("dev"), commondir);
+}
+
+static void no_leftover_is_possible_in_what_cannot_be_written(void **state)
+{
+        abatis_policy *policy;
+
+        (void)state;
+        make_repository("ws/.git");
+        policy = new_policy("dev");
+        assert_true(git_leftover_is_possible(policy, at("ws/.git/commondir")));
+        assert_int_equal(policy_add_rule(policy, RULE_PROTECT, at("ws/.git"), "test", NULL), 0);
+        assert_false(git_leftover_is_possible(policy, at("ws/.git/commondir")));
+        abatis_policy_free(policy);
+}
+
 static void hooks_kept_elsewhere_in_the_workspace_are_protected(void **state)
 {
         static const char *const configurations[] = {
@@ -482,6 +522,8 @@ int main(void)
                 POLICY_TEST(a_repository_without_hooks_or_configuration_is_read_only),
                 POLICY_TEST(other_files_that_make_git_run_programs_are_protected_when_they_exist),
                 POLICY_TEST(an_existing_commondir_file_is_protected),
+                POLICY_TEST(what_would_lead_git_elsewhere_is_looked_for_if_it_is_not_there),
+                POLICY_TEST(no_leftover_is_possible_in_what_cannot_be_written),
                 POLICY_TEST(hooks_kept_elsewhere_in_the_workspace_are_protected),
                 POLICY_TEST(hooks_outside_the_workspace_need_no_rule),
                 POLICY_TEST(a_workspace_without_repository_has_no_git_rules),

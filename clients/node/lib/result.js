@@ -25,6 +25,7 @@ class Result {
     this.notEnforced = message.not_enforced.map(textOf)
     this.connections = message.connections ?? []
     this.connectionsOmitted = message.connections_omitted ?? 0
+    this.setAside = message.set_aside ?? []
     this.auditId = message.audit_id
     this.#stdout = message.stdout_base64
     this.#stderr = message.stderr_base64

@@ -55,6 +55,7 @@ class Result:
     connections: Tuple[Dict[str, Any], ...]
     connections_omitted: int
     audit_id: Optional[str]
+    set_aside: Tuple[Dict[str, Any], ...] = ()
 
     @property
     def stdout(self) -> str:
@@ -141,6 +142,7 @@ def result_of(message: Dict[str, Any]) -> Result:
         not_enforced=tuple(map(text_of, message["not_enforced"])),
         connections=tuple(message.get("connections", ())),
         connections_omitted=message.get("connections_omitted", 0),
+        set_aside=tuple(message.get("set_aside", ())),
         **{key: message[key] for key in same},
     )
 
