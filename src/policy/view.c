@@ -35,14 +35,32 @@ static bool is_in_private_tmp(const abatis_policy *policy, const char *path)
         return policy->has_private_tmp && path_is_below(path, "/tmp");
 }
 
+static bool opens(const struct rule *rule)
+{
+        return !rule->glob && rule->kind != RULE_DENY && rule->kind != RULE_PROTECT;
+}
+
+/* A rule shows or links a directory on the way to the path as it is written: then the way goes on as the host's does. */
+static bool has_way_to(const abatis_policy *policy, const char *path)
+{
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (opens(&policy->rules[i]) && strcmp(policy->rules[i].path, path) != 0 &&
+                    path_is_below(path, policy->rules[i].path))
+                        return true;
+        return false;
+}
+
 bool view_has_link_of(const abatis_policy *policy, const struct rule *rule)
 {
-        if (rule->glob || rule->kind == RULE_DENY || rule->kind == RULE_PROTECT)
+        const struct strings *links = &rule->facts.links;
+
+        if (!opens(rule) || !links->count)
                 return false;
         if (policy->reads_all && !is_in_private_tmp(policy, rule->path))
                 return false; /* there is the host's own */
-        return rule->facts.links.count == 1 && !strcmp(rule->facts.links.items[0], rule->path) &&
-               !is_denied(policy, rule->path) && !is_denied(policy, rule->facts.real);
+        if ((links->count > 1 || strcmp(links->items[0], rule->path) != 0) && has_way_to(policy, rule->path))
+                return false;
+        return !is_denied(policy, rule->path) && !is_denied(policy, rule->facts.real);
 }
 
 /* Links that every new root has, as the host has them. */
@@ -79,10 +97,32 @@ bool view_has_link_at(const abatis_policy *policy, const char *path)
         return path[1] == 'd' && !policy->reads_all && !strcmp(path, "/dev/ptmx");
 }
 
+static bool is_same_way(const struct path_facts *one, const struct path_facts *other)
+{
+        if (one->links.count != other->links.count || !one->real || strcmp(one->real, other->real) != 0)
+                return false;
+        for (size_t i = 0; i < one->links.count; i++)
+                if (strcmp(one->links.items[i], other->links.items[i]) != 0)
+                        return false;
+        return true;
+}
+
+/* There is one link instead of all those on the way. */
+static bool has_short_way(const abatis_policy *policy, const struct path_facts *facts)
+{
+        for (size_t i = 0; i < policy->rule_count; i++)
+                if (view_has_link_of(policy, &policy->rules[i]) &&
+                    is_same_way(&policy->rules[i].facts, facts))
+                        return true;
+        return false;
+}
+
 int view_find_way(const abatis_policy *policy, const struct path_facts *facts, const char **out,
                   abatis_error *err)
 {
-        for (size_t i = 0; i < facts->links.count; i++) {
+        bool is_short = facts->links.count && has_short_way(policy, facts);
+
+        for (size_t i = 0; i < facts->links.count && !is_short; i++) {
                 const char *link = facts->links.items[i];
                 size_t length = (size_t)(strrchr(link, '/') - link);
                 OWN_FREE char *parent = strndup(link, length ? length : 1);

@@ -143,6 +143,32 @@ static void a_rule_on_a_link_holds_for_its_target(void **state)
         abatis_policy_free(policy);
 }
 
+/* As a program's loader is: /lib/ld.so, where /lib is a link and ld.so another. */
+static void what_is_listed_is_met_by_its_name_whatever_links_lead_to_it(void **state)
+{
+        abatis_policy *policy = new_policy("strict");
+
+        (void)state;
+        make_file("usr/lib/real", "");
+        make_file("usr/lib/other", "");
+        make_link("usr/lib/name", "real");
+        make_link("lib", "usr/lib");
+        assert_false(check_says(policy, ABATIS_READ, at("lib/name")));
+        set(policy, "filesystem.read", at("lib/name"));
+        assert_true(check_says(policy, ABATIS_READ, at("lib/name")));
+        assert_true(check_says(policy, ABATIS_READ, at("usr/lib/real")));
+        assert_false(check_says(policy, ABATIS_READ, at("usr/lib/name")));
+        assert_false(check_says(policy, ABATIS_READ, at("lib/real")));
+        assert_false(check_says(policy, ABATIS_READ, at("lib/other")));
+        /* Then it is there as it is on the host. */
+        set(policy, "filesystem.read", at("lib"));
+        assert_true(check_says(policy, ABATIS_READ, at("lib/name")));
+        assert_true(check_says(policy, ABATIS_READ, at("lib/other")));
+        set(policy, "filesystem.deny", at("usr/lib/real"));
+        assert_false(check_says(policy, ABATIS_READ, at("lib/name")));
+        abatis_policy_free(policy);
+}
+
 static void a_link_of_a_denied_name_is_not_followed(void **state)
 {
         abatis_policy *policy = new_policy("dev");
@@ -280,6 +306,7 @@ int main(void)
                 POLICY_TEST(the_deciding_rule_is_named),
                 POLICY_TEST(a_link_is_judged_by_where_it_leads),
                 POLICY_TEST(a_rule_on_a_link_holds_for_its_target),
+                POLICY_TEST(what_is_listed_is_met_by_its_name_whatever_links_lead_to_it),
                 POLICY_TEST(a_link_of_a_denied_name_is_not_followed),
                 POLICY_TEST(a_newline_is_a_character_like_any_other),
                 POLICY_TEST(rules_and_questions_may_be_deeper_than_the_kernel_takes_at_once),
