@@ -5,6 +5,7 @@
 #                                                of every kind, which has more built in
 #   script/fetch.sh packages ARCH PACKAGE...     packages of this machine's release, unpacked: prints the directory
 #   script/fetch.sh packages ARCH/RELEASE ...    the same of another release
+#   script/fetch.sh package ARCH/RELEASE PACKAGE one, to be installed by apt: prints the path of its file
 #   script/fetch.sh source PACKAGE               the upstream source of one, unpacked: prints the directory
 #   script/fetch.sh node DIRECTORY               what its package-lock.json lists: prints the directory that has node_modules
 #   script/fetch.sh zig                          the compiler that knows macOS: prints its path
@@ -143,6 +144,16 @@ fetch_packages() { # ARCH[/RELEASE] PACKAGE...
         echo "$place"
 }
 
+fetch_package() { # ARCH/RELEASE PACKAGE
+        local place=$CACHE/packages/${1//\//-} file
+        mkdir -p "$place" || exit 1
+        use "${1%/*}" "${1#*/}" || die "no list of packages of ${1#*/} for ${1%/*}"
+        (cd "$place" && timeout -s KILL 300 apt-get -qq download "$2" </dev/null >log 2>&1) || die "$2 of ${1#*/} for ${1%/*} cannot be had"
+        # shellcheck disable=SC2012 # names of packages
+        file=$(ls -t "$place/$2"_*.deb | head -n 1)
+        echo "$file"
+}
+
 fetch_source() { # PACKAGE
         local place=$CACHE/sources/$1 scratch
         if [ ! -e "$place/.complete" ]; then
@@ -206,8 +217,9 @@ flock 9
 case ${1:-} in
 kernel) fetch_kernel "${@:2}" ;;
 packages) fetch_packages "${@:2}" ;;
+package) fetch_package "$2" "$3" ;;
 source) fetch_source "$2" ;;
 node) fetch_node "$2" ;;
 zig) fetch_zig ;;
-*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | source PACKAGE | node DIRECTORY | zig" ;;
+*) die "usage: script/fetch.sh kernel ARCH SERIES | packages ARCH PACKAGE... | package ARCH/RELEASE PACKAGE | source PACKAGE | node DIRECTORY | zig" ;;
 esac

@@ -1,14 +1,14 @@
 #!/bin/sh
 # setup.sh: installs what building, testing, measuring or checking abatis needs and this machine does not have yet.
 #
-#   script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|wine|kernel]...        (default: build)
+#   script/setup.sh [build|demo|test|skill|browser|net|bench|peers|lint|cross|wine|kernel]...        (default: build)
 #
 # Nothing is printed and nothing is run when everything is there, so the Makefile can call it every time.
 # What is missing is installed with apt-get, as root or through sudo; where neither works, the list is
 # printed and the exit code is 1. POSIX sh, because a bare machine may have no other shell.
 set -eu
 
-usage="usage: script/setup.sh [build|demo|test|browser|net|bench|peers|lint|cross|wine|kernel]..."
+usage="usage: script/setup.sh [build|demo|test|skill|browser|net|bench|peers|lint|cross|wine|kernel]..."
 
 say() {
         printf 'setup: %s\n' "$*" >&2
@@ -71,6 +71,10 @@ wasi-libc        file       /usr/lib/wasm32-wasi/libc.a
 libclang-rt-dev-wasm32 target wasm32-wasi
 wabt             command    wasm2c
 openssl          command    openssl
+"
+# An engine for WebAssembly that the release has; the other one is below.
+needs_skill="
+nodejs           command    node
 "
 # Some hundred megabytes for two tests: only a change that is to land is asked to bring them.
 needs_browser="
@@ -232,12 +236,16 @@ install_missing() {
         fi
 }
 
-needs='' wants_peers=''
+needs='' wants_peers='' wants_wazero=''
 for name in "${@:-build}"; do
         case $name in
         build) needs="$needs$needs_build" ;;
         demo) needs="$needs$needs_build$needs_demo" ;;
         test) needs="$needs$needs_build$needs_test" ;;
+        skill)
+                needs="$needs$needs_skill"
+                wants_wazero=true
+                ;;
         browser) needs="$needs$needs_browser" ;;
         net) needs="$needs$needs_build$needs_net" ;;
         bench) needs="$needs$needs_build$needs_test" ;;
@@ -266,6 +274,18 @@ if [ -n "$missing" ]; then
         install_missing
         missing=$(list_missing "$needs")
         [ -z "$missing" ] || give_up "apt-get installed their packages without bringing them"
+fi
+
+# wazero, the engine that starts fastest, came after Debian 12: one package of a megabyte and a half that needs nothing but the C
+# library. apt checks its signature and what it depends on; no other package of that release becomes visible to this machine.
+if [ "$wants_wazero" ] && ! command -v wazero >/dev/null 2>&1; then
+        find_root
+        log=$(mktemp)
+        trap 'rm -f "$log"' EXIT
+        package=$("$(dirname "$0")/fetch.sh" package "$(dpkg --print-architecture)/forky" wazero) ||
+                { say "there is no wazero for this machine; node serves"; exit 0; }
+        say "installing with apt-get${become:+ (through sudo)}: ${package##*/}"
+        apt install --no-install-recommends "$package" || { tail -n 15 "$log" >&2; say "wazero cannot be installed; node serves"; }
 fi
 
 # Where bench/run.sh looks for them.
