@@ -67,7 +67,7 @@ complete -c abatis -n __fish_is_first_token -a hook -d 'refuse what tools of an 
 complete -c abatis -n __fish_is_first_token -a policy -d 'show, lint or convert policies'
 complete -c abatis -n __fish_is_first_token -a profile -d 'list, show or lint profiles'
 complete -c abatis -n __fish_is_first_token -a trust -d 'let the policy file of a project allow more'
-complete -c abatis -n __fish_is_first_token -a skill -d 'list, show, lint, install or remove skills'
+complete -c abatis -n __fish_is_first_token -a skill -d 'run WebAssembly modules in a sandbox, and install packages of them'
 complete -c abatis -n __fish_is_first_token -a audit -d 'ask the audit log'
 complete -c abatis -n __fish_is_first_token -a doctor -d 'print what this machine can enforce'
 complete -c abatis -n __fish_is_first_token -l version -d 'print the version'
@@ -90,11 +90,15 @@ complete -c abatis -n '__abatis_is_verb trust' -l revoke -d 'no longer'
 complete -c abatis -n '__abatis_is_verb trust' -x -a '(__fish_complete_directories)'
 
 
-complete -c abatis -n '__abatis_is_verb skill; and __abatis_is_second' -a 'list show lint install remove'
+complete -c abatis -n '__abatis_is_verb skill; and __abatis_is_second' -a 'run engines list show lint install remove'
 complete -c abatis -n "__abatis_is_word 'skill show' 'skill remove'; and test (count (commandline -opc)) -eq 3" -a "(abatis skill list 2>/dev/null | string replace -r ' .*' '')"
 complete -c abatis -n "__abatis_is_word 'skill show' 'skill install'" -x -a '(__fish_complete_directories)'
-complete -c abatis -n "__abatis_is_word 'skill lint'" -F
-complete -c abatis -n "__abatis_is_word 'skill list' 'skill show'" -l json -d 'print JSON'
+complete -c abatis -n "__abatis_is_word 'skill lint' 'skill run'" -F
+complete -c abatis -n "__abatis_is_word 'skill run'" -l tier -x -a 'untrusted verified local' -d 'how far it is trusted'
+complete -c abatis -n "__abatis_is_word 'skill run'" -l engine -x -a 'auto wazero wasmtime wazero-interpreter iwasm wasmedge node' -d 'who runs it'
+complete -c abatis -n "__abatis_is_word 'skill run'" -l import -x -d 'what it may import besides WASI'
+complete -c abatis -n "__abatis_is_word 'skill run'" -l allow -x -a '64-bit shared memories' -d 'what it may have'
+complete -c abatis -n "__abatis_is_word 'skill list' 'skill show' 'skill engines' 'skill run'" -l json -d 'print JSON'
 complete -c abatis -n "__abatis_is_word 'skill install'" -l tier -x -a 'local untrusted' -d 'what it gets'
 complete -c abatis -n "__abatis_is_word 'skill install'" -l force -d 'replace another one of its name'
 

@@ -177,31 +177,6 @@ ABATIS_API int abatis_tier_apply(const abatis_tier *tier, abatis_policy_options 
 /* The table: Markdown, or an array of objects. */
 ABATIS_API int abatis_tier_print(abatis_format format, char **out, abatis_error *err);
 
-/* ---- skill packages: WebAssembly modules with a manifest, installed for the user --------------------------- */
-
-/* Where a skill is named, this is an installed one ("hello"), or, if it is no such name, the directory of a package ("./hello"). */
-
-/* The installed ones: a line each, or an array of objects with "name", "version", "description", "tier", "state" ("ok" or "changed") and the
- * schemas "input" and "output". */
-ABATIS_API int abatis_skill_list(abatis_format format, char **out, abatis_error *err);
-/* What it says of itself (a directory's "state" is "not installed"), what its module imports and how much memory that may have, and which policy it asks for. */
-ABATIS_API int abatis_skill_show(const char *skill, abatis_format format, char **out, abatis_error *err);
-/* What is wrong with a package's directory, or with a module: one line each; *count says how many. */
-ABATIS_API int abatis_skill_lint(const char *path, char **out, int *count, abatis_error *err);
-
-typedef struct abatis_skill_options {
-        size_t size;           /* sizeof(abatis_skill_options) */
-        const char *directory; /* of the package */
-        const char *
-                tier; /* what it gets: "local" or "untrusted"; NULL: as it asks, where that is untrusted, or verified and signed */
-        int is_forced;       /* 1: another one of its name is replaced */
-        const char *program; /* the caller's own executable, beside which abatis-verify may lie, or NULL */
-} abatis_skill_options;
-
-/* *out says in one line what was done. */
-ABATIS_API int abatis_skill_install(const abatis_skill_options *options, char **out, abatis_error *err);
-ABATIS_API int abatis_skill_remove(const char *name, abatis_error *err);
-
 /* ---- host: what this machine can enforce ------------------------------------------------------------- */
 
 typedef struct abatis_host abatis_host;
@@ -390,6 +365,73 @@ ABATIS_API int abatis_result_print(const abatis_result *result, char **out, abat
 ABATIS_API int abatis_result_write(const abatis_result *result,
                                    int (*write)(void *user, const char *bytes, size_t length), void *user,
                                    abatis_error *err);
+
+/* ---- skill: a WebAssembly module as a command --------------------------------------------------------- */
+
+typedef struct abatis_skill abatis_skill;
+
+/* What a module may ask for only where this is said. */
+enum { ABATIS_SKILL_64_BIT = 1, ABATIS_SKILL_SHARED = 2, ABATIS_SKILL_MEMORIES = 4 /* more than one */ };
+
+typedef struct abatis_skill_options {
+        size_t size; /* sizeof(abatis_skill_options) */
+        const char *
+                file; /* a module; else an installed skill ("hello"), or, if it is no such name, a package's directory ("./hello") */
+        const char *
+                tier; /* as for abatis_tier_find(); of an installed skill NULL is what it was installed as, and less can be said */
+        const char *
+                engine; /* "wazero", "wasmtime", "wazero-interpreter", "iwasm", "wasmedge" or "node"; NULL and "auto" are the best that
+                                  is in PATH */
+        const char *const *
+                imports; /* what it may import besides WASI's functions, "MODULE.NAME" or "MODULE.*"; NULL-terminated, or NULL */
+        unsigned allows; /* ABATIS_SKILL_* */
+        int compiles; /* 1: an engine that can compiles it before its first run, in a sandbox of its own, which may take seconds; 0: only
+                            what was compiled before is used */
+} abatis_skill_options;
+
+/* Reads the module. One that is damaged, imports what is not allowed, or is no command is ABATIS_E_INVALID. */
+ABATIS_API int abatis_skill_open(const abatis_skill_options *options, abatis_skill **out, abatis_error *err);
+ABATIS_API void abatis_skill_free(abatis_skill *skill);
+/* Makes them the options of its policy: of its tier, and the preset "skill", with what an installed one asks for, where they name none. What they point to then is the
+ * skill's, until that is freed. */
+ABATIS_API int abatis_skill_apply(abatis_skill *skill, abatis_policy_options *options, abatis_error *err);
+/* The command that runs it in a sandbox of the policy, with "/" as its working directory. What the policy lets be read and written
+ * are the directories that the module has, by the same names, and the workspace, where it lies in one of them, is "." to it. Its
+ * variables are those that the policy passes of `envp` (NULL: the host's). Its memory has at most what limits.memory leaves beside the engine. What the engine needs is added to the policy, which must
+ * not be changed after that. `arguments`, NULL-terminated or NULL, do not have the module's name. *argv is the skill's, until that is freed; there is one command in a skill. */
+ABATIS_API int abatis_skill_command(abatis_skill *skill, abatis_policy *policy, const char *const *arguments,
+                                    const char *const *envp, const char *const **argv, abatis_error *err);
+/* The same and abatis_run(): options->argv are the module's arguments, or NULL. */
+ABATIS_API int abatis_skill_run(abatis_skill *skill, abatis_policy *policy, const abatis_job_options *options,
+                                abatis_result **out, abatis_error *err);
+/* The engines: name, file or why there is none, and what executable memory it needs. */
+ABATIS_API int abatis_skill_engines(abatis_format format, char **out, abatis_error *err);
+
+/* Packages: a module with a manifest, installed for the user. */
+
+/* Where a skill is named, this is an installed one ("hello"), or, if it is no such name, the directory of a package ("./hello"). */
+
+/* The installed ones: a line each, or an array of objects with "name", "version", "description", "tier", "state" ("ok" or "changed") and the
+ * schemas "input" and "output". */
+ABATIS_API int abatis_skill_list(abatis_format format, char **out, abatis_error *err);
+/* What it says of itself (a directory's "state" is "not installed"), what its module imports and how much memory that may have, and which policy it asks for. */
+ABATIS_API int abatis_skill_show(const char *skill, abatis_format format, char **out, abatis_error *err);
+/* What is wrong with a package's directory, or with a module: one line each; *count says how many. */
+ABATIS_API int abatis_skill_lint(const char *path, char **out, int *count, abatis_error *err);
+
+typedef struct abatis_skill_package_options {
+        size_t size;           /* sizeof(abatis_skill_package_options) */
+        const char *directory; /* of the package */
+        const char *
+                tier; /* what it gets: "local" or "untrusted"; NULL: as it asks, where that is untrusted, or verified and signed */
+        int is_forced;       /* 1: another one of its name is replaced */
+        const char *program; /* the caller's own executable, beside which abatis-verify may lie, or NULL */
+} abatis_skill_package_options;
+
+/* *out says in one line what was done. */
+ABATIS_API int abatis_skill_install(const abatis_skill_package_options *options, char **out,
+                                    abatis_error *err);
+ABATIS_API int abatis_skill_remove(const char *name, abatis_error *err);
 
 /* ---- audit: what was run -------------------------------------------------------------------------------- */
 

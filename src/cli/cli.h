@@ -25,7 +25,8 @@ enum verb_flags {
         TAKES_STDIO = 16,
         TAKES_TEST = 32,
         TAKES_TIER = 64,
-        TAKES_WRAP = 128
+        TAKES_WRAP = 128,
+        TAKES_SKILL = 256
 };
 
 struct setting {
@@ -43,9 +44,13 @@ struct flags {
         size_t server_count;
         bool ends_as_command; /* a signal that ended the command ends us */
         const char *tier;     /* borrowed, or NULL */
-        const char *context;  /* borrowed, or NULL */
-        int result_fd;        /* -1: none */
-        char **rest;          /* borrowed: what follows the flags */
+        const char *engine;   /* borrowed, or NULL */
+        const char **imports; /* owned, each is borrowed; ends with NULL, or is NULL */
+        size_t import_count;
+        unsigned allows;     /* ABATIS_SKILL_* */
+        const char *context; /* borrowed, or NULL */
+        int result_fd;       /* -1: none */
+        char **rest;         /* borrowed: what follows the flags */
 };
 
 /* Parses up to "--" or the first word that is no flag. Prints one line and returns EXIT_REFUSED on an error. */
@@ -100,6 +105,9 @@ void serve_hold_signals(sigset_t *held);
 
 /* Runs flags->rest, and returns the exit code. */
 int run_with_flags(const struct flags *flags);
+/* Runs a command whose policy is made already, in this directory, or NULL as usual. The policy is freed. */
+int run_with_policy(const struct flags *flags, abatis_policy *policy, const char *const *argv,
+                    const char *cwd);
 
 /* cmd_sh.c: the policy that abatis-sh has, as the environment names it; `fallback` is a variable that may name the workspace, or NULL.
  * Prints one line and returns an exit code on an error. */
@@ -120,8 +128,8 @@ int cmd_policy(char **argv);
 int cmd_profile(char **argv);
 int cmd_trust(char **argv);
 int cmd_skill(char **argv);
-/* cmd_skill_package.c: argv begins with list, show, lint, install or remove. */
-int cmd_skill_package(int argc, char **argv);
+/* The other verbs of `skill`: the word, and what follows it. */
+int cmd_skill_package(const char *word, char **argv);
 int cmd_audit(char **argv);
 
 #endif

@@ -14,21 +14,64 @@ static int print_json(const json_t *report)
         return r ? r : print_text(1, "\n");
 }
 
-/* The doctor's report, and what was seen in sandboxes of every backend. */
-static int examine_by_trials(const abatis_host *host, bool has_json)
+static json_t *parse(char *text)
 {
-        json_t *report, *tests;
+        json_t *value = json_loads(text, 0, NULL);
+
+        free(text);
+        return value;
+}
+
+/* All that is known without trials; or prints why not and returns NULL. */
+static json_t *make_report(const abatis_host *host)
+{
+        abatis_error err;
+        json_t *report;
+        char *text;
+
+        if (abatis_host_print(host, ABATIS_JSON, &text, &err) < 0) {
+                fail(&err);
+                return NULL;
+        }
+        report = parse(text);
+        if (abatis_skill_engines(ABATIS_JSON, &text, &err) < 0) {
+                fail(&err);
+                json_decref(report);
+                return NULL;
+        }
+        if (json_object_set_new(report, "engines", parse(text)) < 0) {
+                complain("out of memory");
+                json_decref(report);
+                return NULL;
+        }
+        return report;
+}
+
+static int print_for_people(const abatis_host *host)
+{
         abatis_error err;
         char *text;
         int r;
 
-        if (abatis_host_print(host, ABATIS_JSON, &text, &err) < 0)
+        if (abatis_host_print(host, ABATIS_TEXT, &text, &err) < 0)
                 return fail(&err);
-        report = json_loads(text, 0, NULL);
+        r = print_text(1, text);
         free(text);
-        if (!report)
-                return complain("out of memory");
-        r = trials_run(report);
+        if (!r && abatis_skill_engines(ABATIS_TEXT, &text, &err) < 0)
+                return fail(&err);
+        if (r)
+                return r;
+        r = print_text(1, "engines for WebAssembly\n") || print_document(text) ? EXIT_REFUSED : 0;
+        free(text);
+        return r;
+}
+
+/* Also what was seen in sandboxes of every backend. */
+static int examine_by_trials(json_t *report, bool has_json)
+{
+        json_t *tests;
+        int r = trials_run(report);
+
         tests = json_object_get(report, "tests");
         if (!r && has_json)
                 r = print_json(report);
@@ -36,35 +79,33 @@ static int examine_by_trials(const abatis_host *host, bool has_json)
                 r = trials_print(tests);
         if (!r && !trials_are_good(tests))
                 r = 1;
-        json_decref(report);
         return r;
 }
 
 static int examine(const struct flags *flags)
 {
         abatis_host *host = NULL;
+        json_t *report = NULL;
         abatis_error err;
-        char *text;
         int r = 0;
 
         if (*flags->rest)
                 return complain("doctor takes no argument '%s'", *flags->rest);
         if (abatis_host_probe(&host, &err) < 0)
                 return fail(&err);
-        if (!flags->is_tested || !flags->has_json) {
-                if (abatis_host_print(host, flags->has_json ? ABATIS_JSON : ABATIS_TEXT, &text, &err) < 0) {
-                        abatis_host_free(host);
-                        return fail(&err);
-                }
-                r = print_text(1, text);
-                if (!r && flags->has_json)
-                        r = print_text(1, "\n");
-                free(text);
+        if (!flags->has_json)
+                r = print_for_people(host);
+        if (!r && (flags->has_json || flags->is_tested)) {
+                report = make_report(host);
+                r = report ? 0 : EXIT_REFUSED;
         }
         if (!r && flags->is_tested)
-                r = examine_by_trials(host, flags->has_json);
+                r = examine_by_trials(report, flags->has_json);
+        else if (!r && flags->has_json)
+                r = print_json(report);
         if (!r && !abatis_host_is_ready(host))
                 r = 1;
+        json_decref(report);
         abatis_host_free(host);
         return r;
 }

@@ -166,18 +166,18 @@ static int print_result(const abatis_result *result, int fd)
         return r == ABATIS_E_MEMORY ? fail(&err) : complain("cannot write the result");
 }
 
-/* Returns an exit code of ours, or 0. *limits_output says whether the output must pass through us to be counted. */
-static int open_sandbox(const struct flags *flags, const abatis_job_options *job, abatis_job *prepared,
-                        abatis_sandbox **out, bool *limits_output)
+/* Returns an exit code of ours, or 0. The policy is made if there is none, and freed. *limits_output says whether the output must pass
+ * through us to be counted. */
+static int open_sandbox(const struct flags *flags, abatis_policy *policy, const abatis_job_options *job,
+                        abatis_job *prepared, abatis_sandbox **out, bool *limits_output)
 {
         abatis_sandbox_options options = { .size = sizeof(options),
                                            .best_effort = flags->is_best_effort,
                                            .prepared = prepared,
                                            .backend = RUN_BACKEND,
                                            .spares = RUN_PREPARED };
-        abatis_policy *policy;
         abatis_error err;
-        int r = flags_make_policy(flags, &policy);
+        int r = policy ? 0 : flags_make_policy(flags, &policy);
 
         if (r)
                 return r;
@@ -230,8 +230,9 @@ static void end_by_signal(int number)
         raise(number);
 }
 
-/* The job is prepared first: what needs no policy is done while the policy is read. */
-int run_with_flags(const struct flags *flags)
+/* The job is prepared first: what needs no policy is done while the policy is read, if it is not there yet. */
+int run_with_policy(const struct flags *flags, abatis_policy *policy, const char *const *argv,
+                    const char *cwd)
 {
         /* Never freed: the process ends with the command, and the caller waits for that. */
         static abatis_sandbox *sandbox;
@@ -244,12 +245,13 @@ int run_with_flags(const struct flags *flags)
         sigset_t held, before;
         int r;
 
-        if (!*flags->rest)
-                return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
-        if (flags->is_merged && !flags->has_json)
+        if (flags->is_merged && !flags->has_json) {
+                abatis_policy_free(policy);
                 return complain("--merge needs --json; without it, 2>&1 does the same");
+        }
         hold_signals(&held, &before);
-        options.argv = (const char *const *)flags->rest;
+        options.argv = argv;
+        options.cwd = cwd;
         options.context = flags->context;
         log.is_watched = flags->watches_network;
         options.user = &log;
@@ -266,7 +268,7 @@ int run_with_flags(const struct flags *flags)
         }
         if (!RUN_PREPARED && abatis_job_prepare(&options, &job, &err) < 0)
                 return fail(&err);
-        r = open_sandbox(flags, &options, job, &sandbox, &limits_output);
+        r = open_sandbox(flags, policy, &options, job, &sandbox, &limits_output);
         limits_output &= !options.capture && !options.terminal;
         if (job && (r || limits_output))
                 abatis_job_finish(job, NULL, NULL);
@@ -302,6 +304,13 @@ int run_with_flags(const struct flags *flags)
                 abatis_sandbox_free(sandbox);
         }
         return r;
+}
+
+int run_with_flags(const struct flags *flags)
+{
+        if (!*flags->rest)
+                return complain("no program given; usage: abatis run [FLAGS] [--] COMMAND [ARGUMENT...]");
+        return run_with_policy(flags, NULL, (const char *const *)flags->rest, NULL);
 }
 
 int cmd_run(char **argv)

@@ -59,11 +59,11 @@ static int lint(const struct words *words)
 
 static int install(const struct words *words)
 {
-        const abatis_skill_options options = { .size = sizeof(options),
-                                               .directory = words->subject,
-                                               .tier = words->tier,
-                                               .is_forced = words->is_forced,
-                                               .program = own_program() };
+        const abatis_skill_package_options options = { .size = sizeof(options),
+                                                       .directory = words->subject,
+                                                       .tier = words->tier,
+                                                       .is_forced = words->is_forced,
+                                                       .program = own_program() };
         abatis_error err;
         char *text;
 
@@ -114,15 +114,15 @@ static bool read_words(char **argv, unsigned takes, struct words *out)
         return !!out->subject == !!(takes & TAKES_SUBJECT);
 }
 
-int cmd_skill_package(int argc, char **argv)
+int cmd_skill_package(const char *word, char **argv)
 {
         struct words words = { 0 };
 
-        for (size_t i = 0; argc && i < sizeof(verbs) / sizeof(*verbs); i++)
-                if (!strcmp(*argv, verbs[i].name)) {
-                        if (!read_words(argv + 1, verbs[i].takes, &words))
+        for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+                if (!strcmp(word, verbs[i].name)) {
+                        if (!read_words(argv, verbs[i].takes, &words))
                                 return complain("usage: abatis skill %s %s", verbs[i].name, verbs[i].usage);
                         return verbs[i].run(&words);
                 }
-        return complain("unknown word '%s'; 'abatis skill --help' has the usage", argc ? *argv : "");
+        return complain("unknown word '%s'; 'abatis skill --help' has the usage", word);
 }

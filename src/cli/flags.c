@@ -92,8 +92,11 @@ static const struct flag {
         { "--result-fd", NULL, TAKES_RESULT_FD, true },
         { "--context", NULL, TAKES_STDIO, true },
         { "--test", NULL, TAKES_TEST, false },
-        { "--tier", NULL, TAKES_TIER, true },
+        { "--tier", NULL, TAKES_TIER | TAKES_SKILL, true },
         { "--tiers", NULL, TAKES_TIER, false },
+        { "--engine", NULL, TAKES_SKILL, true },
+        { "--import", NULL, TAKES_SKILL, true },
+        { "--allow", NULL, TAKES_SKILL, true },
         { "--yes", NULL, TAKES_WRAP, false },
         { "--dry-run", NULL, TAKES_WRAP, false },
         { "--undo", NULL, TAKES_WRAP, false },
@@ -226,16 +229,33 @@ static const char *said_by(const struct flag *flag)
         return strcmp(flag->key, "audit.log") == 0 ? "off" : "false";
 }
 
-static int add_server(const char *name, struct flags *flags)
+static int add_word(const char *word, const char ***list, size_t *count)
 {
-        const char **servers = realloc(flags->servers, (flags->server_count + 2) * sizeof(*servers));
+        const char **words = realloc(*list, (*count + 2) * sizeof(*words));
 
-        if (!servers)
+        if (!words)
                 return complain("out of memory");
-        servers[flags->server_count++] = name;
-        servers[flags->server_count] = NULL;
-        flags->servers = servers;
+        words[(*count)++] = word;
+        words[*count] = NULL;
+        *list = words;
         return 0;
+}
+
+static int allow_feature(const char *name, struct flags *flags)
+{
+        static const struct {
+                const char *name;
+                unsigned bit;
+        } features[] = { { "64-bit", ABATIS_SKILL_64_BIT },
+                         { "shared", ABATIS_SKILL_SHARED },
+                         { "memories", ABATIS_SKILL_MEMORIES } };
+
+        for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
+                if (!strcmp(name, features[i].name)) {
+                        flags->allows |= features[i].bit;
+                        return 0;
+                }
+        return complain("--allow: '%s' is none of 64-bit, shared and memories", name);
 }
 
 static int apply(const struct flag *flag, const char *value, struct flags *flags)
@@ -284,7 +304,13 @@ static int apply(const struct flag *flag, const char *value, struct flags *flags
         else if (!strcmp(flag->name, "--undo"))
                 flags->is_undone = true;
         else if (!strcmp(flag->name, "--server"))
-                return add_server(value, flags);
+                return add_word(value, &flags->servers, &flags->server_count);
+        else if (!strcmp(flag->name, "--engine"))
+                flags->engine = value;
+        else if (!strcmp(flag->name, "--import"))
+                return add_word(value, &flags->imports, &flags->import_count);
+        else if (!strcmp(flag->name, "--allow"))
+                return allow_feature(value, flags);
         else if (!strcmp(flag->name, "--help"))
                 flags->wants_help = true;
         else
@@ -331,6 +357,7 @@ void flags_done(struct flags *flags)
 {
         free(flags->settings);
         free(flags->servers);
+        free(flags->imports);
 }
 
 static bool sets(const struct flags *flags, const char *key)

@@ -26,7 +26,7 @@ static const struct verb {
         { "policy", cmd_policy, "show, lint or convert policies, or print their schema" },
         { "profile", cmd_profile, "list, show or lint profiles for agents and languages" },
         { "trust", cmd_trust, "let a project's own policy file allow more" },
-        { "skill", cmd_skill, "list, show, lint, install or remove skills: WebAssembly modules in packages" },
+        { "skill", cmd_skill, "run WebAssembly modules in a sandbox, and install packages of them" },
         { "audit", cmd_audit, "ask the audit log what was run, and whether it was changed" },
         { "doctor", cmd_doctor, "find out what this machine can enforce" },
         { "doctor-inside", cmd_doctor_inside, NULL }, /* what doctor --test runs */

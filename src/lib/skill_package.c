@@ -108,7 +108,8 @@ int abatis_skill_lint(const char *path, char **out, int *count, abatis_error *er
 /* ---- install, remove ------------------------------------------------------------------------------------ */
 
 /* The user may grant the tier local, and may always give less; verified is what a key says. */
-static int choose_tier(struct package *package, const abatis_skill_options *options, abatis_error *err)
+static int choose_tier(struct package *package, const abatis_skill_package_options *options,
+                       abatis_error *err)
 {
         const char *asked = package->manifest->tier->name, *given = options->tier;
 
@@ -134,7 +135,7 @@ static int choose_tier(struct package *package, const abatis_skill_options *opti
         return 0;
 }
 
-int abatis_skill_install(const abatis_skill_options *options, char **out, abatis_error *err)
+int abatis_skill_install(const abatis_skill_package_options *options, char **out, abatis_error *err)
 {
         static const char *const words[] = { [INSTALLED_NEW] = "installed",
                                              [INSTALLED_REPLACED] = "installed in the place of another",
@@ -146,7 +147,7 @@ int abatis_skill_install(const abatis_skill_options *options, char **out, abatis
 
         if (!options || options->size < sizeof(*options) || !options->directory)
                 return error_set(err, ABATIS_E_INVALID,
-                                 "abatis_skill_options.size is not set, or no directory");
+                                 "abatis_skill_package_options.size is not set, or no directory");
         r = package_read(options->directory, &package, err);
         if (!r)
                 r = package_check(package, NULL, err);

@@ -66,9 +66,10 @@ enum file_care {
 int file_read(const char *path, enum file_care care, char **out, size_t *length, abatis_error *err);
 /* "$XDG_CONFIG_HOME/abatis/NAME", or below ~/.config, owned by the caller; NULL in *out when there is no home. */
 int config_path(const char *name, char **out, abatis_error *err);
-/* The same for $XDG_STATE_HOME and ~/.local/state, and for $XDG_DATA_HOME and ~/.local/share. */
+/* The same for $XDG_STATE_HOME and ~/.local/state, for $XDG_DATA_HOME and ~/.local/share, and for $XDG_CACHE_HOME and ~/.cache. */
 int state_path(const char *name, char **out, abatis_error *err);
 int data_path(const char *name, char **out, abatis_error *err);
+int cache_path(const char *name, char **out, abatis_error *err);
 
 /* The usual place of the audit log, owned by the caller: below $XDG_STATE_HOME, in the user's home, or, for a user without
  * one, in /var/tmp or /tmp. */

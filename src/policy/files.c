@@ -47,6 +47,11 @@ int data_path(const char *name, char **out, abatis_error *err)
         return xdg_path("XDG_DATA_HOME", "/.local/share", name, out, err);
 }
 
+int cache_path(const char *name, char **out, abatis_error *err)
+{
+        return xdg_path("XDG_CACHE_HOME", "/.cache", name, out, err);
+}
+
 static const char log_in_home[] = "/.local/state/abatis/audit.jsonl";
 
 /* Whose log can be written has one. Root could write everybody's. */

@@ -1,5 +1,5 @@
 /* itself.c: keeps a command from changing what the next run depends on, and what is remembered of this one: this program,
- * the policy files, the profiles and keys of the user, the record of trusted projects, the installed skills, the audit log. */
+ * the policy files, the profiles and keys of the user, the record of trusted projects, the installed skills, what engines have compiled of them, the audit log. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static int protect_program(abatis_policy *policy, const char *program, abatis_er
 
 int itself_protect(abatis_policy *policy, abatis_error *err)
 {
-        OWN_FREE char *config = NULL, *trust = NULL, *skills = NULL;
+        OWN_FREE char *config = NULL, *trust = NULL, *skills = NULL, *compiled = NULL;
         bool is_state_closed;
         int r = 0;
 
@@ -174,6 +174,10 @@ int itself_protect(abatis_policy *policy, abatis_error *err)
                 r = data_path("skills", &skills, err);
         if (!r && skills)
                 r = protect_place(policy, skills, err);
+        if (!r)
+                r = cache_path("skills", &compiled, err);
+        if (!r && compiled)
+                r = protect_place(policy, compiled, err);
         if (!r && !policy->audit.is_off)
                 r = protect_log(policy, is_state_closed ? trust : NULL, err);
         return r;

@@ -86,7 +86,7 @@ static int ask_policy(const struct request *request, const char *program, struct
                       struct text *out, abatis_error *err)
 {
         abatis_policy *policy;
-        int r = setting_make_policy(request, program, &policy, err);
+        int r = setting_make_policy(request, program, NULL, &policy, err);
 
         if (r < 0)
                 return r;
@@ -105,8 +105,6 @@ void answer_request(const struct request *request, const char *program, struct c
         reply_open(out, request->id);
         if (request->method == METHOD_PROBE)
                 r = probe(cache, out, &err);
-        else if (request->method == METHOD_SKILL)
-                r = error_set(&err, PROTOCOL_UNSUPPORTED, "this abatis runs no WebAssembly yet");
         else
                 r = ask_policy(request, program, cache, out, &err);
         if (!r) {

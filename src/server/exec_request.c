@@ -12,6 +12,7 @@
 #include "server/reply.h"
 #include "server/server.h"
 #include "server/setting.h"
+#include "server/skill.h"
 
 static int read_all(int fd, struct text *out, abatis_error *err)
 {
@@ -54,6 +55,26 @@ static int make_argv(const struct request *request, const char ***out, abatis_er
         return 0;
 }
 
+static int make_order(const struct request *request, const char *program, struct order *out,
+                      abatis_error *err)
+{
+        const char *cwd = request_string(request, "cwd");
+        int r;
+
+        if (request_string(request, "wasm"))
+                return skill_make_order(request, program, true, out, err);
+        r = make_argv(request, &out->argv, err);
+        if (!r)
+                r = request_input(request, "input", &out->decoded, &out->input, &out->input_length, err);
+        if (!r)
+                r = setting_make_policy(request, program, NULL, &out->policy, err);
+        /* Without a workspace there is nothing of the caller's to be in. */
+        if (!cwd && setting_tier(request)->policy)
+                cwd = "/tmp";
+        out->cwd = cwd ? strdup(cwd) : NULL;
+        return !r && cwd && !out->cwd ? error_memory(err) : r;
+}
+
 static int run_in(abatis_policy *policy, const abatis_job_options *options, abatis_result **out,
                   abatis_error *err)
 {
@@ -73,31 +94,19 @@ static int run_in(abatis_policy *policy, const abatis_job_options *options, abat
 static int run(const struct request *request, const char *program, abatis_result **out, abatis_error *err)
 {
         abatis_job_options options = ABATIS_JOB_OPTIONS_INIT;
-        OWN_FREE const char **argv = NULL;
-        OWN_FREE char *decoded = NULL;
-        const char *input = NULL;
-        abatis_policy *policy = NULL;
-        int r;
+        struct order order = { .root = NULL };
+        int r = make_order(request, program, &order, err);
 
-        if (request_string(request, "wasm"))
-                return error_set(err, PROTOCOL_UNSUPPORTED, "this abatis runs no WebAssembly yet");
-        r = make_argv(request, &argv, err);
-        if (!r)
-                r = request_input(request, "input", &decoded, &input, &options.stdin_length, err);
-        if (!r)
-                r = setting_make_policy(request, program, &policy, err);
-        if (r < 0)
-                return r;
-        options.argv = argv;
-        options.cwd = request_string(request, "cwd");
-        /* Without a workspace there is nothing of the caller's to be in. */
-        if (!options.cwd && setting_tier(request)->policy)
-                options.cwd = "/tmp";
-        options.capture = ABATIS_CAPTURE;
-        options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
-        options.stdin_data = input;
-        r = run_in(policy, &options, out, err);
-        abatis_policy_free(policy);
+        if (!r) {
+                options.argv = order.argv;
+                options.cwd = order.cwd;
+                options.capture = ABATIS_CAPTURE;
+                options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
+                options.stdin_data = order.input;
+                options.stdin_length = order.input_length;
+                r = run_in(order.policy, &options, out, err);
+        }
+        order_done(&order);
         return r;
 }
 

@@ -10,6 +10,7 @@
 #include "server/reply.h"
 #include "server/request.h"
 #include "server/setting.h"
+#include "server/skill.h"
 
 /* ---- what is asked -------------------------------------------------------------------------------------- */
 
@@ -60,7 +61,7 @@ static void hear(struct client *client, const char *line, size_t length, const s
         }
         if (client_find_task(client, request.id))
                 r = error_set(&err, PROTOCOL_ID, "a request with this id is not answered yet");
-        else if (request.method == METHOD_RUN)
+        else if (request.method == METHOD_RUN || request.method == METHOD_SKILL)
                 r = client_add_task(client, request.id, request_string(&request, "session"), line, length,
                                     &task, &err);
         else if (request.method == METHOD_CANCEL)
@@ -129,6 +130,8 @@ static int read_order(const char *line, size_t length, const struct server_optio
         out->is_best_effort = request_flag(&request, "best_effort");
         out->is_merged = request_flag(&request, "merge");
         out->is_streamed = request_flag(&request, "stream");
+        if (request.method == METHOD_SKILL)
+                return skill_make_order(&request, options->program, false, out, err);
         r = request_list(&request, "command", &out->argv, err);
         if (!r)
                 r = make_environment(&request, &out->environment, err);
@@ -137,7 +140,7 @@ static int read_order(const char *line, size_t length, const struct server_optio
         if (!r)
                 r = copy_cwd(&request, &out->cwd, err);
         if (!r)
-                r = setting_make_policy(&request, options->program, &out->policy, err);
+                r = setting_make_policy(&request, options->program, NULL, &out->policy, err);
         return r;
 }
 

@@ -12,5 +12,6 @@ void order_done(struct order *order)
         free(order->cwd);
         free(order->decoded);
         abatis_policy_free(order->policy);
+        abatis_skill_free(order->skill);
         json_decref(order->root);
 }

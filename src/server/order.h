@@ -10,6 +10,7 @@
 struct order {
         json_t *root;          /* owned: what it was made of, whose strings some of the others are */
         abatis_policy *policy; /* owned */
+        abatis_skill *skill;   /* owned: whose strings those of argv are, where it is one; or NULL */
         const char **argv;     /* owned, its strings are borrowed; NULL-terminated */
         char **environment;    /* owned one by one; NULL: our own */
         char *cwd;             /* owned; NULL: the library chooses */

@@ -36,7 +36,7 @@ static const struct key {
         { "stdin_base64", TYPE_BASE64, ON(RUN), 0 },
         { "stream", TYPE_FLAG, ON(RUN), 0 },
         { "merge", TYPE_FLAG, ON(RUN), 0 },
-        { "context", TYPE_TEXT, ON(RUN), 0 },
+        { "context", TYPE_TEXT, ON(RUN) | ON(SKILL), 0 },
         { "session", TYPE_NAME, ON(RUN) | ON(CANCEL), 0 },
         { "preset", TYPE_NAME, POLICY | ON(EXEC), 0 },
         { "policy", TYPE_POLICY, POLICY, 0 },
@@ -44,7 +44,7 @@ static const struct key {
         { "workspace", TYPE_PATH, POLICY, 0 },
         { "data", TYPE_PATH, POLICY, 0 },
         { "config", TYPE_PATH, POLICY, 0 },
-        { "limits", TYPE_LIMITS, POLICY | ON(EXEC), 0 },
+        { "limits", TYPE_LIMITS, POLICY | ON(SKILL) | ON(EXEC), 0 },
         { "set", TYPE_SETTINGS, POLICY, 0 },
         { "best_effort", TYPE_FLAG, ON(RUN) | ON(EXPLAIN), 0 },
         { "tier", TYPE_NAME, ON(EXPLAIN) | ON(SKILL) | ON(EXEC), 0 },
@@ -54,10 +54,12 @@ static const struct key {
         { "skill", TYPE_NAME, ON(SKILL), ON(SKILL) },
         { "program", TYPE_NAME, ON(EXEC), 0 },
         { "wasm", TYPE_PATH, ON(EXEC), 0 },
-        { "args", TYPE_STRINGS, ON(EXEC), 0 },
-        { "read", TYPE_PATHS, ON(EXEC), 0 },
-        { "write", TYPE_PATHS, ON(EXEC), 0 },
-        { "network", TYPE_FLAG, ON(EXEC), 0 },
+        { "engine", TYPE_NAME, ON(SKILL) | ON(EXEC), 0 },
+        { "imports", TYPE_STRINGS, ON(SKILL) | ON(EXEC), 0 },
+        { "args", TYPE_STRINGS, ON(SKILL) | ON(EXEC), 0 },
+        { "read", TYPE_PATHS, ON(SKILL) | ON(EXEC), 0 },
+        { "write", TYPE_PATHS, ON(SKILL) | ON(EXEC), 0 },
+        { "network", TYPE_FLAG, ON(SKILL) | ON(EXEC), 0 },
         { "input", TYPE_ANY, ON(SKILL) | ON(EXEC), 0 },
         { "input_base64", TYPE_BASE64, ON(SKILL) | ON(EXEC), 0 },
 };
@@ -72,6 +74,7 @@ static const struct {
         { { "policy", "policy_file" }, 0 },      { { "tier", "policy" }, 0 },
         { { "tier", "policy_file" }, 0 },        { { "tier", "set" }, 0 },
         { { "target", "session" }, ON(CANCEL) }, { { "program", "wasm" }, ON(EXEC) },
+        { { "program", "engine" }, 0 },          { { "program", "imports" }, 0 },
 };
 
 /* ---- keys ----------------------------------------------------------------------------------------------- */

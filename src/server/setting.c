@@ -107,7 +107,7 @@ static int set_places(abatis_policy *policy, const struct request *request, abat
 
         if (!r)
                 r = set_values(policy, "filesystem.write", json_object_get(request->root, "write"), err);
-        if (!r)
+        if (!r && request_string(request, "program"))
                 r = set_program(policy, request, err);
         if (r || !request_flag(request, "network"))
                 return r;
@@ -123,7 +123,7 @@ static int set_all(abatis_policy *policy, const struct request *request, abatis_
 {
         int r = 0;
 
-        if (request->method == METHOD_EXEC)
+        if (request->method == METHOD_EXEC || request->method == METHOD_SKILL)
                 r = set_places(policy, request, err);
         if (!r)
                 r = set_limits(policy, json_object_get(request->root, "limits"), err);
@@ -136,20 +136,22 @@ static int set_all(abatis_policy *policy, const struct request *request, abatis_
         return r;
 }
 
-static int use_tier(const struct request *request, abatis_policy_options *options, abatis_error *err)
+static int use_tier(const struct request *request, abatis_skill *skill, abatis_policy_options *options,
+                    abatis_error *err)
 {
         int r;
 
-        if (request->method != METHOD_EXEC && !request_string(request, "tier"))
+        if (!skill && request->method != METHOD_EXEC && !request_string(request, "tier"))
                 return 0;
-        r = abatis_tier_apply(setting_tier(request), options, err);
+        r = skill ? abatis_skill_apply(skill, options, err)
+                  : abatis_tier_apply(setting_tier(request), options, err);
         if (r < 0)
                 err->code = PROTOCOL_REQUEST;
         return r < 0 ? PROTOCOL_REQUEST : 0;
 }
 
-int setting_make_policy(const struct request *request, const char *program, abatis_policy **out,
-                        abatis_error *err)
+int setting_make_policy(const struct request *request, const char *program, abatis_skill *skill,
+                        abatis_policy **out, abatis_error *err)
 {
         abatis_policy_options options = { .size = sizeof(options),
                                           .preset = request_string(request, "preset"),
@@ -175,7 +177,7 @@ int setting_make_policy(const struct request *request, const char *program, abat
                 options.file = "policy.json";
                 options.text = text;
         }
-        r = use_tier(request, &options, err);
+        r = use_tier(request, skill, &options, err);
         if (!r)
                 r = abatis_policy_new(&options, &policy, err);
         if (r < 0)

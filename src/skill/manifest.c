@@ -21,6 +21,13 @@ struct reading {
 #define fail_at(reading, node, ...) \
         document_error((reading)->err, (reading)->file, (node)->line, (node)->column, __VA_ARGS__)
 
+bool manifest_is_of_file(const char *word)
+{
+        size_t length = strlen(word);
+
+        return length >= 5 && !strcmp(word + length - 5, ".wasm");
+}
+
 bool manifest_is_name(const char *word)
 {
         static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789",
@@ -28,7 +35,7 @@ bool manifest_is_name(const char *word)
         size_t length = strlen(word);
 
         return length && length <= MANIFEST_NAME_MAX && strchr(first, *word) &&
-               strspn(word, others) == length;
+               strspn(word, others) == length && !manifest_is_of_file(word);
 }
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */

@@ -39,7 +39,9 @@ static inline void own_manifest_free(struct manifest **manifest)
 }
 #define OWN_MANIFEST __attribute__((cleanup(own_manifest_free)))
 
-/* [a-z0-9][a-z0-9._-]{0,63}: no path, no flag, no hidden file. */
+/* "FILE.wasm" */
+bool manifest_is_of_file(const char *word);
+/* [a-z0-9][a-z0-9._-]{0,63} and not of a file: no path, no flag, no hidden file. */
 bool manifest_is_name(const char *word);
 
 #endif

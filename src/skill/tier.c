@@ -10,12 +10,15 @@
 static const abatis_tier tiers[] = {
         { .name = "local",
           .native = "the OS sandbox of the policy as given (preset dev)",
-          .module = "the same, in it the engine's sandbox and limits",
+          .module =
+                  "the OS sandbox of the policy as given (preset skill), in it the engine's sandbox and limits",
           .layers = ABATIS_LAYERS_ALL,
           .may_connect = 1 },
         { .name = "verified",
           .native = "the OS sandbox of preset tool, with the user's keys and tokens denied, too",
-          .module = "the same, in it the engine's sandbox and limits",
+          .module =
+                  "the OS sandbox of preset skill, where nothing exists but the engine and the directories that are listed, in it "
+                  "the engine's sandbox and limits",
           .file = "verified.json",
           .policy = "{\"version\":1,\"extends\":\"tool\"}",
           .layers = ABATIS_LAYER_SYSTEM | ABATIS_DENY_SECRETS,
@@ -24,7 +27,7 @@ static const abatis_tier tiers[] = {
           .native =
                   "an OS sandbox where nothing exists but system paths and what is listed, and no workspace; "
                   "1 GiB of memory, 128 processes, 60 s of processor time, 1 GiB written",
-          .module = "the same, in it the engine's sandbox and limits",
+          .module = "the same as verified",
           .file = "untrusted.json",
           .policy =
                   "{\"version\":1,\"extends\":[],\"filesystem\":{\"execute\":[\"system\"],"

@@ -1,29 +1,29 @@
 #!/bin/bash
-# run.sh: skills: packages of them, as an ordinary user with a home of its own.
+# run.sh: WebAssembly modules in a sandbox, on every engine that can be had here, and packages of them, as an ordinary user.
 #
-#   BUILD=build test/skill/run.sh [PATTERN]        (default: all tests)
+#   BUILD=build test/skill/run.sh [PART-OF-A-NAME...]
 #
-# packages.sh: what is installed, and what is refused
+# modules/ are the test skills, build.sh builds them · engines.py: what each engine runs and what ends it · escapes.py: ways out of the given
+# directories, on each engine by itself and in the sandbox · doors.py: exec-request, serve, and what is refused · packages.sh: what is
+# installed, and what is refused · native.sh: modules as native programs, without a sandbox
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-repo=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$repo/build}
-ABATIS=${ABATIS:-$BUILD/abatis}
-# shellcheck source-path=SCRIPTDIR source=../sums.sh
-. "$repo/test/sums.sh"
+# shellcheck source-path=SCRIPTDIR source=../stage.sh
+. "$(dirname "$0")/../stage.sh"
 
-T=$(mktemp -d /var/tmp/abatis-skill.XXXXXX) || exit 1
-trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
-mkdir "$T/bin" "$T/test" "$T/scratch"
-cp "$ABATIS" "$T/bin/abatis" && cp "$here"/*.sh "$here"/*.wat "$repo/test/sums.sh" "$T/test/" || exit 1
+"$here/build.sh" "$T/modules" || exit 1
+cp "$here"/{packages.sh,*.wat} "$repo/test/sums.sh" "$T/test/" || exit 1
 [ ! -e "$BUILD/abatis-verify" ] || cp "$BUILD/abatis-verify" "$T/bin/" || exit 1
-chmod -R a+rX,go-w "$T"
-as_user=()
-if ((!EUID)); then
-        chown 4343:4343 "$T/scratch"
-        as_user=(setpriv --reuid=4343 --regid=4343 --clear-groups)
+if tree=$("$repo/script/fetch.sh" packages "$(dpkg --print-architecture)/forky" wazero 2>"$T/why"); then
+        cp "$tree/usr/bin/wazero" "$T/bin/" || exit 1
+else
+        skip wazero_runs_the_same "$(tail -n 1 "$T/why")"
 fi
-clean=(env -i PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 T="$T" ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"})
-take packages "${as_user[@]}" "${clean[@]}" "$T/test/packages.sh" "$@"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+clean+=(PATH="$T/bin:/usr/local/bin:/usr/bin:/bin" T="$T")
+chmod -R go-w "$T"
+stage_open
+for part in engines escapes doors; do
+        take_python "$part" "$@"
+done
+take packages "${as_user[@]}" "${clean[@]}" "$T/test/packages.sh" ${1+"*$1*"}
+take native "$here/native.sh" ${1+"*$1*"}
+stage_close
