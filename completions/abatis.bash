@@ -140,17 +140,17 @@ _abatis() {
         mcp-wrap) if [[ $word == -* ]]; then _abatis_words "$policy" --best-effort --server --undo --yes --dry-run; else _abatis_paths -f; fi ;;
         skill)
                 if ((COMP_CWORD == 2)); then
-                        _abatis_words run engines list show lint install remove --help
+                        _abatis_words run compile engines list show lint install remove --help
                 elif [[ $word == -* ]]; then
                         case ${COMP_WORDS[2]} in
-                        run) _abatis_words "$policy" --best-effort --json --merge --pty --result-fd --context --tier --engine --import --allow ;;
+                        run | compile) _abatis_words "$policy" --best-effort --json --merge --pty --result-fd --context --tier --engine --import --allow ;;
                         list | show | engines) _abatis_words --json ;;
                         install) _abatis_words --tier --force ;;
                         esac
                 else
                         case ${COMP_WORDS[2]} in
                         install) _abatis_paths -d ;;
-                        lint | run) _abatis_paths -f ;;
+                        lint | run | compile) _abatis_paths -f ;;
                         show | remove) _abatis_words "$(abatis skill list 2>/dev/null | cut -d ' ' -f 1)" ;;
                         esac
                 fi

@@ -90,12 +90,12 @@ complete -c abatis -n '__abatis_is_verb trust' -l revoke -d 'no longer'
 complete -c abatis -n '__abatis_is_verb trust' -x -a '(__fish_complete_directories)'
 
 
-complete -c abatis -n '__abatis_is_verb skill; and __abatis_is_second' -a 'run engines list show lint install remove'
+complete -c abatis -n '__abatis_is_verb skill; and __abatis_is_second' -a 'run compile engines list show lint install remove'
 complete -c abatis -n "__abatis_is_word 'skill show' 'skill remove'; and test (count (commandline -opc)) -eq 3" -a "(abatis skill list 2>/dev/null | string replace -r ' .*' '')"
 complete -c abatis -n "__abatis_is_word 'skill show' 'skill install'" -x -a '(__fish_complete_directories)'
-complete -c abatis -n "__abatis_is_word 'skill lint' 'skill run'" -F
+complete -c abatis -n "__abatis_is_word 'skill lint' 'skill run' 'skill compile'" -F
 complete -c abatis -n "__abatis_is_word 'skill run'" -l tier -x -a 'untrusted verified local' -d 'how far it is trusted'
-complete -c abatis -n "__abatis_is_word 'skill run'" -l engine -x -a 'auto wazero wasmtime wazero-interpreter iwasm wasmedge node' -d 'who runs it'
+complete -c abatis -n "__abatis_is_word 'skill run'" -l engine -x -a 'auto native wazero wasmtime wazero-interpreter iwasm wasmedge node' -d 'who runs it'
 complete -c abatis -n "__abatis_is_word 'skill run'" -l import -x -d 'what it may import besides WASI'
 complete -c abatis -n "__abatis_is_word 'skill run'" -l allow -x -a '64-bit shared memories' -d 'what it may have'
 complete -c abatis -n "__abatis_is_word 'skill list' 'skill show' 'skill engines' 'skill run'" -l json -d 'print JSON'

@@ -380,7 +380,7 @@ typedef struct abatis_skill_options {
         const char *
                 tier; /* as for abatis_tier_find(); of an installed skill NULL is what it was installed as, and less can be said */
         const char *
-                engine; /* "wazero", "wasmtime", "wazero-interpreter", "iwasm", "wasmedge" or "node"; NULL and "auto" are the best that
+                engine; /* "native", "wazero", "wasmtime", "wazero-interpreter", "iwasm", "wasmedge" or "node"; NULL and "auto" are the best that
                                   is in PATH */
         const char *const *
                 imports; /* what it may import besides WASI's functions, "MODULE.NAME" or "MODULE.*"; NULL-terminated, or NULL */

@@ -24,7 +24,7 @@ libraries=(-ladvapi32 -lbcrypt -lshell32 -lole32 -luuid -lntdll -lws2_32)
 # The program: all that is not another system's. There is no audit log yet, no relay and no server.
 list_sources() {
         find src/base src/policy src/plan src/backend src/skill src/lib src/cli src/run -name '*.c' |
-                grep -v -E '_(linux|darwin)\.c$|/sha256_(arm64|x86_64)\.c$|/lib/(audit|recording|skill|skill_engine|skill_package)\.c$|/skill/(describe|engine|engine_words|file|installed|lint|package|places|record|signature|store)\.c$|/cli/(cmd_audit|cmd_hook|cmd_mcp|cmd_mcp_wrap|cmd_run|cmd_serve|cmd_sh|cmd_skill|cmd_skill_package|trial_.*)\.c$' |
+                grep -v -E '_(linux|darwin)\.c$|/sha256_(arm64|x86_64)\.c$|/lib/(audit|recording|skill|skill_engine|skill_native|skill_package)\.c$|/skill/(describe|engine|engine_words|file|installed|lint|package|places|record|signature|store)\.c$|/cli/(cmd_audit|cmd_hook|cmd_mcp|cmd_mcp_wrap|cmd_run|cmd_serve|cmd_sh|cmd_skill|cmd_skill_package|trial_.*)\.c$' |
                 grep -v -E '/run/(options|outputs|pipe|stdio|stream|terminal)\.c$|/skill/native/' | sort
         echo src/cli/trial_report.c
 }

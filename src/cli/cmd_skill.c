@@ -8,6 +8,7 @@
 
 static const char help[] =
         "Usage: abatis skill run [FLAGS] FILE.wasm|NAME|DIR [--] [ARGUMENT...]    run one; 'abatis skill run --help' has the flags\n"
+        "       abatis skill compile [FLAGS] FILE.wasm|NAME|DIR        make a program of it, which the same flags then run\n"
         "       abatis skill engines [--json]                 which engines for WebAssembly are here\n"
         "       abatis skill list [--json]                    the installed skills, and whether they were changed\n"
         "       abatis skill show NAME|DIR [--json]           what one says of itself, imports and asks for\n"
@@ -25,7 +26,7 @@ static const char run_help[] =
         "and the directories that --read and --write name. The workspace, where it is among them, is '.' to the module.\n\n"
         "Module:\n"
         "  --tier NAME          untrusted (default), verified or local; 'abatis explain --tiers' says what each gets\n"
-        "  --engine NAME        wazero, wasmtime, wazero-interpreter, iwasm, wasmedge, node; auto is the best of them\n"
+        "  --engine NAME        native, wazero, wasmtime, wazero-interpreter, iwasm, wasmedge, node; auto is the best of them\n"
         "  --import NAME        'MODULE.NAME' or 'MODULE.*': what it may import besides WASI's functions\n"
         "  --allow FEATURE      64-bit, shared, memories: what it may have of that\n"
         "Result:\n"
@@ -54,12 +55,13 @@ static int make_command(struct flags *flags, abatis_skill *skill, abatis_policy 
         return fail(&err);
 }
 
-static int run(struct flags *flags)
+/* `is_made_only`: it becomes a program, and is not run. */
+static int run(struct flags *flags, bool is_made_only)
 {
         const abatis_skill_options options = { .size = sizeof(options),
                                                .file = *flags->rest,
                                                .tier = flags->tier,
-                                               .engine = flags->engine,
+                                               .engine = is_made_only ? "native" : flags->engine,
                                                .imports = flags->imports,
                                                .allows = flags->allows,
                                                .compiles = 1 };
@@ -69,6 +71,8 @@ static int run(struct flags *flags)
         abatis_error err;
         int r;
 
+        if (is_made_only && flags->engine)
+                return complain("compile makes a program for the engine native; leave out --engine");
         if (!*flags->rest)
                 return complain(
                         "no module given; usage: abatis skill run [FLAGS] FILE.wasm|NAME|DIR [--] [ARGUMENT...]");
@@ -77,13 +81,16 @@ static int run(struct flags *flags)
         if (abatis_skill_open(&options, &skill, &err) < 0)
                 return fail(&err);
         r = make_command(flags, skill, &policy, &argv);
-        if (!r)
+        if (!r && is_made_only) {
+                abatis_policy_free(policy);
+                r = print_text(1, *argv) || print_text(1, "\n") ? EXIT_REFUSED : 0;
+        } else if (!r)
                 r = run_with_policy(flags, policy, argv, "/");
         abatis_skill_free(skill);
         return r;
 }
 
-static int parse_and_run(char **argv)
+static int parse_and_run(char **argv, bool is_made_only)
 {
         struct flags flags;
         int r = flags_parse(argv,
@@ -94,7 +101,7 @@ static int parse_and_run(char **argv)
         if (!r && flags.wants_help)
                 printf("%s%s", run_help, flags_policy_help);
         else if (!r)
-                r = run(&flags);
+                r = run(&flags, is_made_only);
         flags_done(&flags);
         return r;
 }
@@ -123,8 +130,8 @@ int cmd_skill(char **argv)
                 printf("%s", help);
                 return 0;
         }
-        if (!strcmp(word, "run"))
-                return parse_and_run(argv);
+        if (!strcmp(word, "run") || !strcmp(word, "compile"))
+                return parse_and_run(argv, !strcmp(word, "compile"));
         if (!strcmp(word, "engines"))
                 return list_engines(argv);
         return cmd_skill_package(word, argv);

@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "base/system.h"
 #include "lib/skill_engine.h"
+#include "lib/skill_native.h"
 #include "policy/policy.h"
 #include "skill/file.h"
 #include "skill/installed.h"
@@ -257,24 +258,6 @@ int abatis_skill_apply(abatis_skill *skill, abatis_policy_options *options, abat
 
 /* ---- the engine ----------------------------------------------------------------------------------------- */
 
-static int find_engine(const abatis_skill *skill, const abatis_policy *policy, const struct engine **engine,
-                       char **program, abatis_error *err)
-{
-        abatis_error below;
-
-        if (!skill->engine)
-                return engine_choose(policy->forbids_new_code, engine, program, err);
-        if (policy->forbids_new_code && skill->engine->code != ENGINE_INTERPRETS)
-                return error_set(
-                        err, ABATIS_E_UNENFORCEABLE,
-                        "the engine %s makes code in memory, and process.executable_memory is false; take wazero-interpreter",
-                        skill->engine->name);
-        *engine = skill->engine;
-        if (!engine_locate(skill->engine, program, &below))
-                return 0;
-        return error_within(err, &below, "the engine %s", skill->engine->name);
-}
-
 /* The module as the engine gets it. */
 struct lowered {
         uint8_t *bytes; /* owned */
@@ -289,7 +272,6 @@ static void lowered_done(struct lowered *lowered)
         free(lowered->directory);
         free(lowered->file);
 }
-#define OWN_LOWERED __attribute__((cleanup(lowered_done)))
 
 static int lower(const abatis_skill *skill, const abatis_policy *policy, const struct engine *engine,
                  struct lowered *out, abatis_error *err)
@@ -306,6 +288,56 @@ static int lower(const abatis_skill *skill, const abatis_policy *policy, const s
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------- */
+
+/* Who runs it, and with what; all of it is owned. */
+struct choice {
+        const struct engine *engine;
+        char *program;
+        char *cache; /* what was compiled before, or NULL */
+        struct lowered lowered;
+};
+
+static void choice_done(struct choice *choice)
+{
+        free(choice->program);
+        free(choice->cache);
+        lowered_done(&choice->lowered);
+}
+#define OWN_CHOICE __attribute__((cleanup(choice_done)))
+
+/* As a program of its own, if it has become one; or does so now, if that is asked for. No program: it has not. */
+static int choose_native(const abatis_skill *skill, const abatis_policy *policy, struct choice *out,
+                         abatis_error *err)
+{
+        OWN_MODULE struct module *module = NULL;
+        int r;
+
+        out->engine = engine_native();
+        r = lower(skill, policy, out->engine, &out->lowered, err);
+        if (!r)
+                r = module_read(out->lowered.bytes, out->lowered.length, &skill->reading, &module, err);
+        return r ? r
+                 : skill_native_find(module, out->lowered.hash, skill->engine && skill->compiles, &out->cache,
+                                     &out->program, err);
+}
+
+static int find_engine(const abatis_skill *skill, const abatis_policy *policy, const struct engine **engine,
+                       char **program, abatis_error *err)
+{
+        abatis_error below;
+
+        if (!skill->engine)
+                return engine_choose(policy->forbids_new_code, engine, program, err);
+        if (policy->forbids_new_code && skill->engine->code != ENGINE_NO_CODE)
+                return error_set(
+                        err, ABATIS_E_UNENFORCEABLE,
+                        "the engine %s makes code in memory, and process.executable_memory is false; take wazero-interpreter",
+                        skill->engine->name);
+        *engine = skill->engine;
+        if (!engine_locate(skill->engine, program, &below))
+                return 0;
+        return error_within(err, &below, "the engine %s", skill->engine->name);
+}
 
 static int compile_to(const char *place, const struct engine *engine, const char *program,
                       const struct lowered *lowered, abatis_error *err)
@@ -346,6 +378,31 @@ static int find_compiled(const abatis_skill *skill, const struct engine *engine,
         return r;
 }
 
+static int choose(const abatis_skill *skill, const abatis_policy *policy, struct choice *out,
+                  abatis_error *err)
+{
+        OWN_CHOICE struct choice native = { 0 };
+        int r;
+
+        if (!skill->engine || skill->engine->is_made_first) {
+                r = choose_native(skill, policy, &native, skill->engine ? err : NULL);
+                if (!r && native.program) {
+                        *out = native;
+                        native = (struct choice){ 0 };
+                        return 0;
+                }
+                if (skill->engine)
+                        return r ? r
+                                 : error_set(err, ABATIS_E_NOT_FOUND,
+                                             "'%s' is no program yet; 'abatis skill compile' makes one of it",
+                                             skill->name);
+        }
+        r = find_engine(skill, policy, &out->engine, &out->program, err);
+        if (!r)
+                r = lower(skill, policy, out->engine, &out->lowered, err);
+        return r ? r : find_compiled(skill, out->engine, out->program, &out->lowered, &out->cache, err);
+}
+
 static int check_policy(const abatis_skill *skill, const abatis_policy *policy, abatis_error *err)
 {
         const char *name = skill->tier->name;
@@ -384,29 +441,27 @@ static int end_words(struct strings *words, abatis_error *err)
         return 0;
 }
 
-static int write_command(abatis_skill *skill, abatis_policy *policy, const struct engine *engine,
-                         const struct engine_order *order, const struct lowered *lowered, abatis_error *err)
+static int write_command(abatis_skill *skill, abatis_policy *policy, const struct choice *choice,
+                         const struct engine_order *order, abatis_error *err)
 {
-        int r = engine->add_arguments(order, &skill->argv, err);
+        int r = choice->engine->add_arguments(order, &skill->argv, err);
 
         if (!r)
                 r = end_words(&skill->argv, err);
-        if (!r)
-                r = abatis_policy_set(policy, "filesystem.read", lowered->directory, err);
+        if (!r && !choice->engine->is_made_first)
+                r = abatis_policy_set(policy, "filesystem.read", choice->lowered.directory, err);
         if (!r && order->cache)
                 r = abatis_policy_set(policy, "filesystem.read", order->cache, err);
-        return r ? r : skill_engine_let_in(policy, engine, order->program, err);
+        return r ? r : skill_engine_let_in(policy, choice->engine, order->program, err);
 }
 
 int abatis_skill_command(abatis_skill *skill, abatis_policy *policy, const char *const *arguments,
                          const char *const *envp, const char *const **argv, abatis_error *err)
 {
         static const char *const nothing[] = { NULL };
-        OWN_FREE char *program = NULL, *cache = NULL;
         OWN_FREE const char **environment = NULL;
-        OWN_LOWERED struct lowered lowered = { 0 };
+        OWN_CHOICE struct choice choice = { 0 };
         OWN_PLACES struct places places = { 0 };
-        const struct engine *engine = NULL;
         int r = check_policy(skill, policy, err);
 
         if (skill->argv.count)
@@ -419,21 +474,17 @@ int abatis_skill_command(abatis_skill *skill, abatis_policy *policy, const char 
         if (!r)
                 r = engine_check_environment(environment, err);
         if (!r)
-                r = find_engine(skill, policy, &engine, &program, err);
-        if (!r)
-                r = lower(skill, policy, engine, &lowered, err);
-        if (!r)
-                r = find_compiled(skill, engine, program, &lowered, &cache, err);
+                r = choose(skill, policy, &choice, err);
         if (!r) {
-                const struct engine_order order = { .program = program,
-                                                    .module = lowered.file,
-                                                    .cache = cache,
+                const struct engine_order order = { .program = choice.program,
+                                                    .module = choice.lowered.file,
+                                                    .cache = choice.cache,
                                                     .places = places.items,
                                                     .place_count = places.count,
                                                     .environment = environment,
                                                     .arguments = arguments ? arguments : nothing };
 
-                r = write_command(skill, policy, engine, &order, &lowered, err);
+                r = write_command(skill, policy, &choice, &order, err);
         }
         if (!r)
                 *argv = (const char *const *)skill->argv.items;

@@ -56,10 +56,15 @@ int skill_engine_let_in(abatis_policy *policy, const struct engine *engine, cons
                 r = abatis_policy_set(policy, "filesystem.execute", program, err);
         if (!r)
                 r = abatis_policy_set(policy, "process.commands", program, err);
+        /* No engine needs them, and a module that an engine lets out would find them. */
+        if (!r)
+                r = abatis_policy_set(policy, "filesystem.deny", "/proc", err);
+        if (!r)
+                r = abatis_policy_set(policy, "filesystem.deny", "/dev", err);
         /* What a module is told is no path of the engine's. */
         if (!r)
                 r = abatis_policy_set(policy, "process.check_arguments", "false", err);
-        if (!r && engine->code == ENGINE_INTERPRETS)
+        if (!r && engine->code == ENGINE_NO_CODE)
                 r = abatis_policy_set(policy, "process.executable_memory", "false", err);
         return r;
 }

@@ -58,10 +58,10 @@ struct preset_setting {
 
 /* For a program that computes. It has no processes to count, and root's could not be. */
 static const struct preset_setting skill_settings[] = {
-        { KEY_LOOPBACK, "false" }, { KEY_FORK, "false" },  { KEY_SYSTEM_CALLS, "few" },
-        { KEY_MEMORY, "512MiB" },  { KEY_DENY, "/proc" },  { KEY_DENY, "/dev" },
-        { KEY_OPEN_FILES, "256" }, { KEY_CPU, "30s" },     { KEY_FILE_SIZE, "256MiB" },
-        { KEY_WRITTEN, "256MiB" }, { KEY_TIMEOUT, "30s" }, { KEY_OUTPUT, "1MiB" },
+        { KEY_LOOPBACK, "false" },   { KEY_FORK, "false" },     { KEY_SYSTEM_CALLS, "few" },
+        { KEY_MEMORY, "512MiB" },    { KEY_OPEN_FILES, "256" }, { KEY_CPU, "30s" },
+        { KEY_FILE_SIZE, "256MiB" }, { KEY_WRITTEN, "256MiB" }, { KEY_TIMEOUT, "30s" },
+        { KEY_OUTPUT, "1MiB" },
 };
 
 static const struct preset {

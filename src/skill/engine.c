@@ -16,9 +16,17 @@
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* Engines that keep what they have compiled start fastest; then those that translate as they go; node starts slowest of all. wazero's memory
+/* A program of its own is as fast as any. Engines that keep what they have compiled start fastest; then those that translate as they go; node starts slowest of all. wazero's memory
  * of a module is copied when it grows, and the old ones are collected later: 553 MiB were seen for 128. */
 const struct engine engines[] = {
+        { .name = "native",
+          .program = "wasm2c",
+          .code = ENGINE_NO_CODE,
+          .base = 4,
+          .for_ten = 11,
+          .is_made_first = true,
+          .version = LIST("--version"),
+          .add_arguments = words_native },
         { .name = "wazero",
           .program = "wazero",
           .code = ENGINE_W_XOR_X,
@@ -37,21 +45,21 @@ const struct engine engines[] = {
           .add_compile_arguments = words_wasmtime_compile },
         { .name = "wazero-interpreter",
           .program = "wazero",
-          .code = ENGINE_INTERPRETS,
+          .code = ENGINE_NO_CODE,
           .base = 16,
           .for_ten = 45,
           .version = LIST("version"),
           .add_arguments = words_wazero_interpreter },
         { .name = "iwasm",
           .program = "iwasm",
-          .code = ENGINE_INTERPRETS,
+          .code = ENGINE_NO_CODE,
           .base = 8,
           .for_ten = 11,
           .version = LIST("--version"),
           .add_arguments = words_iwasm },
         { .name = "wasmedge",
           .program = "wasmedge",
-          .code = ENGINE_INTERPRETS,
+          .code = ENGINE_NO_CODE,
           .base = 64,
           .for_ten = 11,
           .reads = LIST("/usr/lib/llvm-17/lib", "/usr/lib/llvm-18/lib", "/usr/lib/llvm-19/lib",
@@ -72,7 +80,7 @@ const struct engine engines[] = {
 const char *engine_code_name(enum engine_code code)
 {
         switch (code) {
-        case ENGINE_INTERPRETS:
+        case ENGINE_NO_CODE:
                 return "none";
         case ENGINE_W_XOR_X:
                 return "W^X";
@@ -122,17 +130,17 @@ static const char *judge(const char *path)
         return NULL;
 }
 
-int engine_locate(const struct engine *engine, char **out, abatis_error *err)
+int engine_locate_program(const char *name, char **out, abatis_error *err)
 {
         const char *at = getenv("PATH");
         abatis_error why;
 
-        error_set(&why, ABATIS_E_NOT_FOUND, "%s is not in PATH", engine->program);
+        error_set(&why, ABATIS_E_NOT_FOUND, "%s is not in PATH", name);
         while (at && *at) {
                 size_t length = strcspn(at, ":");
                 OWN_FREE char *directory = strndup(at, length), *path = NULL, *real = NULL;
 
-                path = directory ? text_join(directory, "/", engine->program) : NULL;
+                path = directory ? text_join(directory, "/", name) : NULL;
                 if (!path)
                         return error_memory(err);
                 real = *at == '/' ? path_real(path) : NULL;
@@ -149,12 +157,26 @@ int engine_locate(const struct engine *engine, char **out, abatis_error *err)
         return why.code;
 }
 
-int engine_choose(bool only_interprets, const struct engine **out, char **program, abatis_error *err)
+int engine_locate(const struct engine *engine, char **out, abatis_error *err)
+{
+        return engine_locate_program(engine->program, out, err);
+}
+
+const struct engine *engine_native(void)
+{
+        const struct engine *engine = engines;
+
+        while (!engine->is_made_first)
+                engine++;
+        return engine;
+}
+
+int engine_choose(bool has_no_code, const struct engine **out, char **program, abatis_error *err)
 {
         for (const struct engine *engine = engines; engine->name; engine++) {
                 int r = ABATIS_E_NOT_FOUND;
 
-                if (!only_interprets || engine->code == ENGINE_INTERPRETS)
+                if (!engine->is_made_first && (!has_no_code || engine->code == ENGINE_NO_CODE))
                         r = engine_locate(engine, program, NULL);
                 if (r && r != ABATIS_E_NOT_FOUND)
                         return error_memory(err);
@@ -163,7 +185,7 @@ int engine_choose(bool only_interprets, const struct engine **out, char **progra
                         return 0;
                 }
         }
-        if (only_interprets)
+        if (has_no_code)
                 return error_set(err, ABATIS_E_UNENFORCEABLE,
                                  "no engine that needs no executable memory is in PATH; fix: install wazero");
         return error_set(err, ABATIS_E_NOT_FOUND,

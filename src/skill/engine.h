@@ -11,8 +11,8 @@
 
 /* What memory an engine needs that is both written and run as code. */
 enum engine_code {
-        ENGINE_INTERPRETS, /* none */
-        ENGINE_W_XOR_X,    /* written first, then run, never both at once */
+        ENGINE_NO_CODE, /* none */
+        ENGINE_W_XOR_X, /* written first, then run, never both at once */
         ENGINE_RWX
 };
 
@@ -40,6 +40,7 @@ struct engine {
         unsigned base, for_ten;
         const char *const *
                 reads; /* what of the system it reads besides itself and its libraries; ended by NULL, or NULL */
+        bool is_made_first; /* there is no program but the one that the module becomes; see lib/skill_native.h */
         const char *const *version; /* arguments with which it says its version; ended by NULL */
         int (*add_arguments)(const struct engine_order *order, struct strings *argv, abatis_error *err);
         /* Arguments with which it compiles order->module into order->cache, where order->cache stands for a directory of its
@@ -59,12 +60,16 @@ uint64_t engine_share(const struct engine *engine, uint64_t memory);
 /* The one of this name, or an error that lists them. */
 int engine_find(const char *name, const struct engine **out, abatis_error *err);
 
-/* Its file, real and owned by the caller: the first in PATH that nobody can change but root and the user. ABATIS_E_NOT_FOUND with the
+/* A program's file, real and owned by the caller: the first in PATH that nobody can change but root and the user. ABATIS_E_NOT_FOUND with the
  * reason otherwise. */
+int engine_locate_program(const char *name, char **out, abatis_error *err);
+/* The same of an engine; of one that is made first, what makes it. */
 int engine_locate(const struct engine *engine, char **out, abatis_error *err);
 
-/* The best one that is here, and that needs no executable memory if it `only_interprets`. */
-int engine_choose(bool only_interprets, const struct engine **out, char **program, abatis_error *err);
+/* The best one that is here and has not to be made first, and that needs no executable memory if that is not to be had. */
+int engine_choose(bool has_no_code, const struct engine **out, char **program, abatis_error *err);
+/* The one that is made first. */
+const struct engine *engine_native(void);
 
 /* Refuses a variable of the module's that the engine, its language or its loader would take as an order. */
 int engine_check_environment(const char *const *environment, abatis_error *err);

@@ -55,6 +55,25 @@ static void check_colons(struct words *words, const struct engine_order *order)
                                 order->places[i].host);
 }
 
+/* ---- native: src/skill/native/main.c has its arguments ---- */
+
+int words_native(const struct engine_order *order, struct strings *argv, abatis_error *err)
+{
+        struct words words = { argv, err, 0 };
+        const char *slash = strrchr(order->module, '/');
+
+        add(&words, order->program);
+        for (size_t i = 0; i < order->place_count; i++) {
+                add(&words, order->places[i].is_writable ? "--write" : "--read");
+                add(&words, order->places[i].host);
+                add(&words, order->places[i].guest);
+        }
+        add(&words, "--");
+        add(&words, slash ? slash + 1 : order->module);
+        add_rest(&words, order->arguments);
+        return words.r;
+}
+
 /* ---- wazero --------------------------------------------------------------------------------------------- */
 
 static int run_wazero(const struct engine_order *order, const char *flag, struct strings *argv,

@@ -4,6 +4,7 @@
 
 #include "skill/engine.h"
 
+int words_native(const struct engine_order *order, struct strings *argv, abatis_error *err);
 int words_wazero(const struct engine_order *order, struct strings *argv, abatis_error *err);
 int words_wazero_interpreter(const struct engine_order *order, struct strings *argv, abatis_error *err);
 int words_wazero_compile(const struct engine_order *order, struct strings *argv, abatis_error *err);

@@ -369,7 +369,9 @@ static int make_read_only(int directory, const char *name, const struct stat *st
                 errno = EINVAL;
                 return -1;
         }
-        return fchmodat(directory, name, S_ISDIR(status->st_mode) ? 0700 : 0400, 0);
+        if (S_ISDIR(status->st_mode))
+                return fchmodat(directory, name, 0700, 0);
+        return fchmodat(directory, name, status->st_mode & S_IXUSR ? 0500 : 0400, 0);
 }
 
 static int remove_one(int directory, const char *name, const struct stat *status)

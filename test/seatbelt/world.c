@@ -171,6 +171,15 @@ void world_make(const char *path)
                 die("walk", root);
 }
 
+void world_forget(void)
+{
+        while (entry_count)
+                free(entries[--entry_count]);
+        directory_count = 0;
+        free(root);
+        root = NULL;
+}
+
 const char *world_root(void)
 {
         return root;

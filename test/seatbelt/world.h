@@ -19,6 +19,8 @@ bool world_chance(unsigned percent);
 
 /* Makes the tree in an empty directory; its path must have no capital letter in it. */
 void world_make(const char *root);
+/* Not what is on the disk. */
+void world_forget(void);
 const char *world_root(void);
 
 /* A policy that needs nothing more; owned by the caller. */

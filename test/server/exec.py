@@ -50,7 +50,7 @@ def a_limit_ends_the_program(workspace):
 def what_is_refused_is_a_response_too(workspace):
     for request, code in (({"program": "no-such-program"}, "ABATIS_E_NOT_FOUND"), ({"program": "true", "nope": 1}, "PROTOCOL_REQUEST"),
                           ({}, "PROTOCOL_REQUEST"), (b"junk", "PROTOCOL_JSON"), (b"", "PROTOCOL_JSON"), (b'{"program":"\xff"}', "PROTOCOL_JSON"),
-                          ({"wasm": "/x.wasm"}, "PROTOCOL_UNSUPPORTED"), ({"program": "true", "wasm": "/x.wasm"}, "PROTOCOL_REQUEST"),
+                          ({"wasm": "/x.wasm"}, "ABATIS_E_NOT_FOUND"), ({"program": "true", "wasm": "/x.wasm"}, "PROTOCOL_REQUEST"),
                           ({"program": "true", "read": ["/no/such/path"]}, "ABATIS_E_INVALID"), (b" " * (9 << 20), "PROTOCOL_LENGTH")):
         response = ask(request)
         expect(not response["success"] and response["error"]["code"] == code, f"{str(request)[:80]}: {response}")

@@ -106,7 +106,7 @@ def a_module_that_changes_after_it_was_read_is_run_as_it_was_read(workspace):
     with open(path, "wb") as file:
         file.write(read(module("hello")))
     with Server() as server:
-        server.send({"id": 1, "method": "skill", "skill": path, "input": {}})
+        server.send({"id": 1, "method": "skill", "skill": path, "input": {}, "engine": "wazero-interpreter"})
         reply = server.reply()
         argv = reply["result"]["argv"]
     expect(not any(word == path for word in argv) and any("/modules/" in word for word in argv), str(argv))

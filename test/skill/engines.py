@@ -8,6 +8,9 @@ from lib import ABATIS, TOP, expect, main
 from skills import each_engine, engines, module, read, refused, skill, write
 
 
+CODELESS = ("native", "wazero-interpreter", "iwasm", "wasmedge")  # who makes no code in memory
+
+
 def good(done, output):
     expect(done.returncode == 0 and done.stdout.decode() == output, f"{output!r}: {done}")
 
@@ -133,16 +136,16 @@ def the_plan_holds_what_it_says(workspace, engine):
     expect(wanted <= set(result["enforced"]) and not result["not_enforced"], f"{wanted - set(result['enforced'])} {result['not_enforced']}")
     expect(any(word.startswith("process.commands ") for word in result["enforced"]), str(result["enforced"]))
     strict = "process.executable_memory false" in result["enforced"]
-    expect(strict == engine.endswith("interpreter"), f"{engine}: {result['enforced']}")
+    expect(strict == (engine in CODELESS), f"{engine}: {result['enforced']}")
 
 
 def a_policy_without_executable_memory_takes_an_interpreter(workspace):
     policy = write(f"{workspace}/p.yaml", "version: 1\nextends: skill\nprocess: {executable_memory: false}\n")
     done = skill(None, "hello", flags=["--tier", "local", "--policy", policy, "--json"])
     result = json.loads(done.stdout)
-    expect(result["exit_code"] == 0 and "-interpreter" in result["argv"], str(result))
+    expect(result["exit_code"] == 0 and ("-interpreter" in result["argv"] or result["argv"][0].endswith("/program")), str(result))
     for engine in engines():
-        if not engine.endswith("interpreter"):
+        if engine not in CODELESS:
             refused("makes code in memory", "--tier", "local", "--policy", policy, "--engine", engine, module("hello"))
 
 
@@ -162,6 +165,29 @@ def what_was_compiled_is_used_again_and_is_the_users_alone(_):
     # Another limit is another module.
     expect(skill("wazero", "hello", flags=["--memory", "100MiB"]).returncode == 0, "another limit")
     expect(len(os.listdir(f"{cache}/compiled")) == 2, "one of another limit was taken")
+
+
+def a_module_becomes_a_program_that_is_taken_from_then_on(workspace):
+    cache = f"{TOP}/home/.cache/abatis/skills"
+    subprocess.run(["rm", "-rf", f"{cache}/compiled"], check=True)
+    refused_yet = subprocess.run([ABATIS, "skill", "run", "--json", module("hello")], capture_output=True, timeout=100, stdin=subprocess.DEVNULL)
+    expect("/program" not in json.loads(refused_yet.stdout)["argv"][0], "there is a program that nobody has made")
+    done = subprocess.run([ABATIS, "skill", "compile", module("hello")], capture_output=True, timeout=100)
+    program = done.stdout.decode().strip()
+    expect(done.returncode == 0 and os.stat(program).st_mode & 0o7777 == 0o500, str(done))
+    expect(os.listdir(os.path.dirname(program)) == ["program"], "what it was made of is left")
+    expect(not os.listdir(f"{TOP}/home/.cache/abatis/skills-staged"), "what it was made in is left")
+    result = json.loads(skill(None, "hello", flags=["--json"]).stdout)
+    expect(result["argv"][0] == program and result["exit_code"] == 0, str(result))
+    # Of another module, or with another limit, there is none.
+    expect(json.loads(skill(None, "hello", flags=["--json", "--memory", "300MiB"]).stdout)["argv"][0] != program, "another limit")
+
+
+def what_cannot_become_a_program_is_refused_before_it_runs(_):
+    for name, word in (("simd", "SIMD"), ("forbidden", "env.system"), ("memory64", "64 bits"), ("shared", "shared"), ("mistyped", "cc does not take")):
+        done = subprocess.run([ABATIS, "skill", "compile", module(name)], capture_output=True, timeout=100)
+        expect(done.returncode == 125 and word in done.stderr.decode() and done.stderr.count(b"\n") == 1, f"{name}: {done}")
+    expect(subprocess.run([ABATIS, "skill", "compile", module("leave")], capture_output=True, timeout=100).returncode == 0, "the control")
 
 
 def a_changed_copy_in_the_store_is_not_run(_):
@@ -196,4 +222,5 @@ TESTS = [json_goes_in_and_out, a_module_reads_and_writes_what_it_was_given, what
          a_flood_is_cut, nothing_is_left_after_a_run, the_plan_holds_what_it_says]
 main([test for every in TESTS for test in each_engine(every)] +
      [a_policy_without_executable_memory_takes_an_interpreter, what_was_compiled_is_used_again_and_is_the_users_alone,
+      a_module_becomes_a_program_that_is_taken_from_then_on, what_cannot_become_a_program_is_refused_before_it_runs,
       a_changed_copy_in_the_store_is_not_run, a_command_in_a_sandbox_cannot_change_the_store])

@@ -94,4 +94,5 @@ def nothing_but_the_engine_is_in_view(workspace, engine):
 
 
 TESTS = [no_attempt_gets_out, most_attempts_would_get_out_of_the_engine_alone, nothing_but_the_engine_is_in_view]
-main([test for every in TESTS for test in each_engine(every)])
+# A native program lets nobody out by itself either: native.sh.
+main([test for every in TESTS for test in each_engine(every) if test.__name__ != "most_attempts_would_get_out_of_the_engine_alone_on_native"])

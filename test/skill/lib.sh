@@ -39,7 +39,7 @@ run_engine() { # ENGINE MODULE [ARGUMENT...]
         shift 2
         case $engine in
         native | walk)
-                timeout -s KILL "${SECONDS_LEFT:-60}" "$T/$engine/$module/program" --write "$world/inside" /in --read "$world/second" /second --env A=1 --env 'B=two words' -- "$module.wasm" "$@"
+                timeout -s KILL "${SECONDS_LEFT:-60}" env -i A=1 B='two words' "$T/$engine/$module/program" --write "$world/inside" /in --read "$world/second" /second -- "$module.wasm" "$@"
                 ;;
         wazero)
                 timeout -s KILL "${SECONDS_LEFT:-60}" "$WAZERO" run -mount="$world/inside:/in" -mount="$world/second:/second:ro" -env=A=1 -env='B=two words' "$MODULES/$module.wasm" "$@"

@@ -211,14 +211,14 @@ usage() { # NAME TEXT ARGUMENT...: refused with 125, and this
         check "$name" $? "$TEXT"
 }
 usage unknown_flags_are_refused usage: --anything -- show
-usage a_name_is_needed 'no name' --env A=1
-usage a_variable_has_a_value usage: --env A -- show
+usage a_name_is_needed 'no name' --read / /in
+usage a_variable_is_not_given_so usage: --env A=1 -- show
 usage a_directory_has_two_names usage: --read /tmp
 usage a_directory_is_there /nowhere: --read /nowhere / -- show
-if wants the_hosts_environment_is_not_its_own && need show; then
-        TEXT=$(SECRET=1 "$T/native/show/program" -- show)
-        [ "$TEXT" = 'argument 0 show' ]
-        check the_hosts_environment_is_not_its_own $? "$TEXT"
+if wants the_environment_is_the_programs && need show; then
+        TEXT=$(env -i GIVEN=1 "$T/native/show/program" -- show)
+        [ "$TEXT" = $'argument 0 show\nvariable GIVEN=1' ]
+        check the_environment_is_the_programs $? "$TEXT"
 fi
 
 # ---- what cannot be compiled ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ expect() { # NAME CODE TEXT: on either stream
 
 # Clauses but those that name a path, and steps.
 skeleton() {
-        sed -n '/^clauses$/,$p' | grep -v -E ' (/|@ROOT@)' | sed 's/  *$//'
+        sed -n '/^clauses$/,$p' | grep -v -E ' (/|@ROOT@)|^leftovers$' | sed 's/  *$//; /^$/d'
 }
 
 cp "$programs/$target/abatis.exe" "$scratch"

@@ -1,12 +1,12 @@
 /* main.c: the program that a module has become: takes what it may have, and calls its _start.
  *
- *   PROGRAM [--read HOST GUEST | --write HOST GUEST | --env NAME=VALUE]... -- ARGUMENT...
+ *   PROGRAM [--read HOST GUEST | --write HOST GUEST]... -- ARGUMENT...
  *
- * The module finds the directory HOST under the name GUEST, to read only or also to write. Its environment is what --env says and nothing
- * else, its arguments are those behind --, of which the first is its name. Anything else is refused. Ends with the module's status;
+ * The module finds the directory HOST under the name GUEST, to read only or also to write. Its environment is the program's, its
+ * arguments are those behind --, of which the first is its name. Anything else is refused. Ends with the module's status;
  * with 134 and a line on standard error if it trapped; with 125 and a line if it could not be started. */
+#define _GNU_SOURCE
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "skill/native/wasi.h"
@@ -44,21 +44,15 @@ static void give(const char *path, const char *name, bool is_read_only)
 
 int main(int argc, char **argv)
 {
-        const char **environment = calloc((size_t)argc + 1, sizeof *environment);
-        size_t variables = 0;
         int i = 1;
 
-        if (!environment)
-                rt_fail("no memory");
-        wasi_init(&host, Z_skillZ_memory(&instance), NULL, environment);
+        wasi_init(&host, Z_skillZ_memory(&instance), NULL, (const char *const *)environ);
         for (; i < argc && strcmp(argv[i], "--") != 0; i++)
-                if (!strcmp(argv[i], "--env") && i + 1 < argc && strchr(argv[i + 1], '='))
-                        environment[variables++] = argv[++i];
-                else if ((!strcmp(argv[i], "--read") || !strcmp(argv[i], "--write")) && i + 2 < argc) {
+                if ((!strcmp(argv[i], "--read") || !strcmp(argv[i], "--write")) && i + 2 < argc) {
                         give(argv[i + 1], argv[i + 2], argv[i][2] == 'r');
                         i += 2;
                 } else
-                        refuse("usage: PROGRAM [--read HOST GUEST | --write HOST GUEST | --env NAME=VALUE]... -- ARGUMENT...");
+                        refuse("usage: PROGRAM [--read HOST GUEST | --write HOST GUEST]... -- ARGUMENT...");
         if (i + 1 >= argc)
                 refuse("no name behind --");
         host.arguments = (const char *const *)argv + i + 1;

@@ -20,7 +20,7 @@ int main(void)
         getentropy(other, sizeof other);
         printf("{\"later\":%d,\"year\":%d,\"random\":%d,\"ready\":%d}\n",
                (after.tv_sec - before.tv_sec) * 1000000000LL + after.tv_nsec - before.tv_nsec >=
-                       pause.tv_nsec,
+                       pause.tv_nsec / 10 * 9, /* some engines count in milliseconds */
                wall.tv_sec > 1600000000, memcmp(one, other, sizeof one) != 0, poll(&output, 1, 1000));
         return 0;
 }
