@@ -136,11 +136,12 @@ static int open_sandbox(const char *directory, abatis_sandbox **out, abatis_erro
         return r;
 }
 
-/* Of a command that did not do it, the first line that it says. */
+/* Of a command that did not do it, the first mistake that it names. */
 static int blame(const abatis_result *result, const char *program, const char *hint, abatis_error *err)
 {
         size_t length;
-        const char *said = abatis_result_stderr(result, &length), *slash = strrchr(program, '/');
+        const char *said = abatis_result_stderr(result, &length), *slash = strrchr(program, '/'),
+                   *mistake = strstr(said, "error: ");
 
         if (abatis_result_limit(result))
                 return error_set(err, ABATIS_E_INVALID, "%s was ended by %s", slash + 1,
@@ -149,7 +150,7 @@ static int blame(const abatis_result *result, const char *program, const char *h
                 return error_set(err, ABATIS_E_INVALID, "%s does not take the module%s%s", slash + 1,
                                  hint ? ": " : "", hint ? hint : "");
         return error_set(err, ABATIS_E_INVALID, "%s does not take the module: %.*s", slash + 1,
-                         (int)strcspn(said, "\n"), said);
+                         (int)strcspn(mistake ? mistake : said, "\n"), mistake ? mistake : said);
 }
 
 static int run(abatis_sandbox *sandbox, const struct strings *command, const char *directory,

@@ -15,6 +15,7 @@
 #include "server/mcp_call.h"
 #include "server/mcp_message.h"
 #include "server/mcp_result.h"
+#include "server/mcp_skills.h"
 #include "server/object.h"
 #include "server/reply.h"
 
@@ -110,8 +111,10 @@ static int list_tools(const struct answer *answer, abatis_error *err)
         if (json_object_get(answer->message->params, "cursor"))
                 return error_set(err, RPC_PARAMS, "'cursor': there is one page only");
         message_open_result(answer->out, answer->message->id, is_stateless);
-        text_add(answer->out, "\"tools\":");
+        text_add(answer->out, "\"tools\":[");
         tool_list(answer->out);
+        skills_list(answer->out);
+        text_add(answer->out, "]");
         if (is_stateless)
                 add_freshness(answer->out);
         message_close_result(answer->out);
@@ -201,10 +204,8 @@ static int call_tool(const struct answer *answer, abatis_error *err)
 
         if (r < 0)
                 return r;
-        refused = tool_check(call.tool, call.arguments, &mistake);
-        if (!refused && call.tool == TOOL_RUN_SKILL)
-                refused = error_set(&mistake, PROTOCOL_UNSUPPORTED, "this abatis runs no WebAssembly yet");
-        else if (!refused && (call.tool == TOOL_CHECK_PATH || call.tool == TOOL_EXPLAIN_POLICY))
+        refused = call.tool == TOOL_SKILL ? 0 : tool_check(call.tool, call.arguments, &mistake);
+        if (!refused && (call.tool == TOOL_CHECK_PATH || call.tool == TOOL_EXPLAIN_POLICY))
                 refused = ask_policy(answer, &call, &mistake);
         else if (!refused)
                 r = add_task(answer, &call, err);

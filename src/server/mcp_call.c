@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "server/mcp_skills.h"
 #include "server/reply.h"
 #include "server/value.h"
 
@@ -21,8 +22,13 @@ int call_read(const struct message *message, struct call *out, abatis_error *err
 
         if (!json_is_string(name))
                 return error_set(err, RPC_PARAMS, "'name' must be the name of a tool");
-        out->tool = tool_find(json_string_value(name));
-        out->arguments = json_object_get(message->params, "arguments");
+        *out = (struct call){ .tool = tool_find(json_string_value(name)),
+                              .arguments = json_object_get(message->params, "arguments") };
+        if (out->tool == TOOL_COUNT && skills_have(json_string_value(name))) {
+                out->tool = TOOL_SKILL;
+                out->skill = json_string_value(name);
+        } else if (out->tool == TOOL_RUN_SKILL)
+                out->skill = json_string_value(json_object_get(out->arguments, "skill"));
         if (out->tool == TOOL_COUNT)
                 return error_set(err, RPC_PARAMS, "there is no tool '%s'", json_string_value(name));
         return 0;
@@ -249,11 +255,43 @@ static int make_input(const struct call *call, struct order *out, abatis_error *
         return 0;
 }
 
+/* A skill has a policy of its own; of the command line's it has the workspace. */
+static int make_skill_order(const struct call *call, const struct server_options *options, struct order *out,
+                            abatis_error *err)
+{
+        abatis_policy_options policy_options = { .size = sizeof(policy_options),
+                                                 .workspace = options->workspace,
+                                                 .program = options->program };
+        int r = skills_open(call->skill, &out->skill, err);
+
+        if (!r)
+                r = abatis_skill_apply(out->skill, &policy_options, err);
+        if (!r)
+                r = abatis_policy_new(&policy_options, &out->policy, err);
+        if (!r && call->tool == TOOL_RUN_SKILL)
+                r = shorten_time(out->policy, call, err);
+        if (!r)
+                r = skills_make_input(call->tool == TOOL_SKILL ? call->arguments
+                                                               : json_object_get(call->arguments, "input"),
+                                      &out->decoded, err);
+        if (r < 0)
+                return r;
+        out->input = out->decoded;
+        out->input_length = strlen(out->decoded);
+        return order_take_skill(out, NULL, err);
+}
+
 int call_make_order(struct call *call, struct message *message, const struct server_options *options,
                     struct order *out, abatis_error *err)
 {
         int r;
 
+        if (call->skill) {
+                r = make_skill_order(call, options, out, err);
+                out->context = tool_name(TOOL_RUN_SKILL);
+                out->root = take_pointer(message->root);
+                return r;
+        }
         if (is_of_files(call->tool) && !options->program)
                 return error_set(err, PROTOCOL_UNSUPPORTED, "this system does not tell where abatis lies");
         r = make_argv(call, message, options->program, &out->argv, err);

@@ -10,6 +10,7 @@
 struct call {
         enum tool_kind tool;
         json_t *arguments; /* borrowed from the message; NULL: none */
+        const char *skill; /* borrowed from it, or NULL: it is none */
 };
 
 /* Refuses what is no tool. Of the arguments tool_check() judges. */

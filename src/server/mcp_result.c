@@ -1,6 +1,7 @@
 /* mcp_result.c: what a tool gives back: text for the model, and the same as a structure for programs. */
 #include "server/mcp_result.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -129,6 +130,32 @@ static void add_run(const struct task *task, struct text *out)
         close_content(out, abatis_result_exit_code(task->result) != 0);
 }
 
+/* What a skill prints is what it gives: as a structure, if it is an object. How it went is told where it went wrong. */
+static void add_skill(const abatis_result *result, struct text *out)
+{
+        size_t length, error_length;
+        const char *bytes = abatis_result_stdout(result, &length),
+                   *errors = abatis_result_stderr(result, &error_length);
+        bool has_failed = abatis_result_exit_code(result) != 0;
+        json_t *object = !has_failed && !abatis_result_truncated(result)
+                                 ? json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL)
+                                 : NULL;
+        char *json =
+                json_is_object(object) ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+
+        add_bytes(out, "", bytes, length);
+        if (has_failed && error_length)
+                add_bytes(out, "stderr:\n", errors, error_length);
+        if (has_failed || abatis_result_truncated(result))
+                add_end(result, out);
+        text_add(out, "]");
+        if (json)
+                reply_add_json(out, "structuredContent", json);
+        close_content(out, has_failed);
+        free(json);
+        json_decref(object);
+}
+
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
 /* Why the program inside has not done it, in its own words where it had some. */
@@ -242,7 +269,7 @@ static json_t *read_facts(enum tool_kind tool, const abatis_result *result)
 
 void result_of_task(const struct task *task, enum tool_kind tool, bool is_stateless, struct text *out)
 {
-        bool is_run = tool_is_command(tool);
+        bool is_run = tool_is_command(tool) || tool == TOOL_SKILL;
         json_t *facts = task->result && !is_run ? read_facts(tool, task->result) : NULL;
         abatis_error err = task->err;
 
@@ -257,7 +284,9 @@ void result_of_task(const struct task *task, enum tool_kind tool, bool is_statel
                 json_decref(facts);
                 return;
         }
-        if (is_run)
+        if (tool == TOOL_SKILL)
+                add_skill(task->result, out);
+        else if (is_run)
                 add_run(task, out);
         else
                 add_file(tool, task->result, facts, out);

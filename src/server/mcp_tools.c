@@ -138,11 +138,17 @@ static const struct tool {
                                   { { .name = NULL } },
                                   { NULL } },
         [TOOL_RUN_SKILL] = { "run_skill",
-                             NULL,
-                             NULL,
-                             NULL,
-                             NULL,
-                             { { "skill", TYPE_NAME, true, NULL }, { "input", TYPE_ANY, false, NULL } },
+                             "Run a skill",
+                             "Runs an installed skill, a WebAssembly module, in a sandbox of its own, and waits for its end. What is given as input it reads "
+                             "on standard input: a string as it is, anything else as JSON.",
+                             "\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":false",
+                             RUN_OUTPUT,
+                             { { "skill", TYPE_NAME, true,
+                                 "{\"type\":\"string\",\"minLength\":1,\"description\":\"its name\"}" },
+                               { "input", TYPE_ANY, false,
+                                 "{\"anyOf\":[{\"type\":\"object\"},{\"type\":\"array\"},{\"type\":\"string\"},{\"type\":\"number\"},"
+                                 "{\"type\":\"boolean\"},{\"type\":\"null\"}],\"description\":\"what it is given\"}" },
+                               { "timeout_ms", TYPE_COUNT, false, TIMEOUT_SCHEMA } },
                              { NULL } },
 };
 
@@ -150,7 +156,7 @@ enum tool_kind tool_find(const char *name)
 {
         int i = 0;
 
-        while (i < TOOL_COUNT && strcmp(tools[i].name, name) != 0)
+        while (i < TOOL_COUNT && (!tools[i].name || strcmp(tools[i].name, name) != 0))
                 i++;
         return (enum tool_kind)i;
 }
@@ -162,7 +168,7 @@ const char *tool_name(enum tool_kind kind)
 
 bool tool_is_command(enum tool_kind kind)
 {
-        return kind == TOOL_RUN_COMMAND || kind == TOOL_RUN_SCRIPT;
+        return kind == TOOL_RUN_COMMAND || kind == TOOL_RUN_SCRIPT || kind == TOOL_RUN_SKILL;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------------ */
@@ -244,7 +250,6 @@ static void add_arguments(struct text *out, const struct tool *tool)
 
 void tool_list(struct text *out)
 {
-        text_add(out, "[");
         for (size_t i = 0; i < TOOL_COUNT; i++) {
                 const struct tool *tool = &tools[i];
 
@@ -256,5 +261,4 @@ void tool_list(struct text *out)
                 text_addf(out, ",\"outputSchema\":%s,\"annotations\":{\"title\":\"%s\",%s}}", tool->output,
                           tool->title, tool->hints);
         }
-        text_add(out, "]");
 }

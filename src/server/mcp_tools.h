@@ -14,7 +14,8 @@ enum tool_kind {
         TOOL_LIST_DIRECTORY,
         TOOL_CHECK_PATH,
         TOOL_EXPLAIN_POLICY,
-        TOOL_RUN_SKILL, /* known, and not built yet: it is not in the list */
+        TOOL_RUN_SKILL,
+        TOOL_SKILL, /* an installed one by its own name: see mcp_skills.h */
         TOOL_COUNT
 };
 
@@ -27,7 +28,7 @@ const char *tool_name(enum tool_kind kind);
 bool tool_is_command(enum tool_kind kind);
 /* Refuses arguments, which may be NULL, that the tool does not take, with a message for the model. */
 int tool_check(enum tool_kind kind, json_t *arguments, abatis_error *err);
-/* The array of tools/list. */
+/* What the array of tools/list has of them, without its brackets. */
 void tool_list(struct text *out);
 
 #endif

@@ -24,5 +24,7 @@ struct order {
 };
 
 void order_done(struct order *order);
+/* The command of its skill, whose policy is made, in its argv and cwd. */
+int order_take_skill(struct order *order, const char *const *arguments, abatis_error *err);
 
 #endif

@@ -31,24 +31,10 @@ static int open_skill(const struct request *request, bool waits, abatis_skill **
         return abatis_skill_open(&options, out, err);
 }
 
-static int copy_argv(const char *const *argv, const char ***out, abatis_error *err)
-{
-        size_t count = 0;
-
-        while (argv[count])
-                count++;
-        *out = calloc(count + 1, sizeof(**out));
-        if (!*out)
-                return error_memory(err);
-        memcpy(*out, argv, count * sizeof(**out));
-        return 0;
-}
-
 int skill_make_order(const struct request *request, const char *program, bool waits, struct order *out,
                      abatis_error *err)
 {
         OWN_FREE const char **arguments = NULL;
-        const char *const *argv = NULL;
         int r = open_skill(request, waits, &out->skill, err);
 
         if (!r)
@@ -57,12 +43,5 @@ int skill_make_order(const struct request *request, const char *program, bool wa
                 r = request_input(request, "input", &out->decoded, &out->input, &out->input_length, err);
         if (!r)
                 r = setting_make_policy(request, program, out->skill, &out->policy, err);
-        if (!r)
-                r = abatis_skill_command(out->skill, out->policy, arguments, NULL, &argv, err);
-        if (!r)
-                r = copy_argv(argv, &out->argv, err);
-        if (r < 0)
-                return r;
-        out->cwd = strdup("/");
-        return out->cwd ? 0 : error_memory(err);
+        return r ? r : order_take_skill(out, arguments, err);
 }

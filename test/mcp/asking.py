@@ -9,7 +9,8 @@ from lib import ABATIS, Server, expect
 OLD = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 NEW = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
-TOOLS = {"run_command", "run_script", "read_file", "write_file", "list_directory", "check_path", "explain_policy"}
+TOOLS = {"run_command", "run_script", "read_file", "write_file", "list_directory", "check_path", "explain_policy", "run_skill"}
+OF_SKILLS = {"run_skill"}  # which need one that is installed: test/skill calls them
 schemas = {}
 
 

@@ -56,7 +56,7 @@ const tests = {
         async finds_the_tools({ client }) {
                 const { tools } = await client.listTools();
                 const names = tools.map((tool) => tool.name).sort();
-                expect(isDeepStrictEqual(names, ["check_path", "explain_policy", "list_directory", "read_file", "run_command", "run_script", "write_file"]), names);
+                expect(isDeepStrictEqual(names, ["check_path", "explain_policy", "list_directory", "read_file", "run_command", "run_script", "run_skill", "write_file"]), names);
         },
         // After listTools() the client itself holds every result against the tool's output schema.
         async gets_results_of_their_schemas({ client, workspace }) {

@@ -54,6 +54,86 @@ def serve_runs_modules_beside_commands(workspace):
         expect(replies["loop"]["result"]["cancelled"], str(replies["loop"]))
 
 
+MANIFEST = """name: {name}
+version: "1"
+description: Greets.
+module: m.wasm
+input: {{type: object, properties: {{name: {{type: string}}}}, required: [name]}}
+output: {{type: object, properties: {{greeting: {{type: string}}, bytes: {{type: integer}}}}, required: [greeting]}}
+{more}"""
+
+
+def install(workspace, name, source, more="", *flags):
+    write(f"{workspace}/{name}/skill.yaml", MANIFEST.format(name=name, more=more))
+    with open(f"{workspace}/{name}/m.wasm", "wb") as file:
+        file.write(read(module(source)))
+    subprocess.run([ABATIS, "skill", "install", "--force", *flags, f"./{name}"], check=True, capture_output=True, timeout=60, cwd=workspace)
+
+
+class Tools(Server):
+    verb = "mcp"
+
+    def call(self, method, **params):
+        reply = self.ask(jsonrpc="2.0", id=1, method=method, params=params)
+        return reply.get("result") or reply
+
+    def tool(self, tool, /, **arguments):
+        return self.call("tools/call", name=tool, arguments=arguments)
+
+
+def installed_skills_are_tools(workspace):
+    install(workspace, "greet", "hello")
+    install(workspace, "run_command", "hello")
+    install(workspace, "looper", "loop", "policy: {limits: {timeout: 1s}}\n")
+    with Tools() as server:
+        tools = {tool["name"]: tool for tool in server.call("tools/list")["tools"]}
+        expect(tools["greet"]["description"] == "Greets." and tools["greet"]["inputSchema"]["required"] == ["name"], str(tools.get("greet")))
+        expect(tools["greet"]["outputSchema"]["required"] == ["greeting"], str(tools["greet"]))
+        expect(len([tool for tool in tools if tool == "run_command"]) == 1 and "command" in tools["run_command"]["inputSchema"]["properties"],
+               "a skill has taken the place of a tool")
+        result = server.tool("greet", name="you")
+        expect(result["structuredContent"] == {"greeting": "hello you", "bytes": 14} and not result["isError"], str(result))
+        expect(json.loads(result["content"][0]["text"]) == result["structuredContent"], str(result))
+        result = server.tool("run_skill", skill="greet", input={"name": "me"})
+        expect("hello me" in result["structuredContent"]["stdout"] and "process.system_calls few" in result["structuredContent"]["enforced"], str(result))
+        result = server.tool("looper")
+        expect(result["isError"] and "limits.timeout" in json.dumps(result["content"]), str(result))
+        for name in (f"{MODULES}/hello.wasm", "./greet", "hello.wasm", "nobody"):
+            result = server.tool("run_skill", skill=name)
+            expect(result["isError"] and "no skill" in result["content"][0]["text"], f"{name}: {result}")
+            expect("error" in server.tool(name), name)
+        # What was changed since is refused, by name.
+        changed = f"{os.environ['HOME']}/.local/share/abatis/skills/greet/module.wasm"
+        os.chmod(changed, 0o600)
+        with open(changed, "ab") as file:
+            file.write(b"x")
+        os.chmod(changed, 0o400)
+        result = server.tool("greet", name="you")
+        expect(result["isError"] and "changed" in result["content"][0]["text"], str(result))
+        expect("greet" not in [tool["name"] for tool in server.call("tools/list")["tools"]], "what was changed is offered")
+
+
+def an_installed_skill_gets_what_its_manifest_asks_for_and_its_tier_allows(workspace):
+    os.mkdir(f"{workspace}/data")
+    write(f"{workspace}/data/text", "text\n")
+    ask = f"policy: {{filesystem: {{read: ['{workspace}/data']}}}}\n"
+    install(workspace, "reader", "files", ask)
+    done = subprocess.run([ABATIS, "skill", "run", "reader", "read", f"{workspace}/data/text"], capture_output=True, timeout=100)
+    expect(done.returncode == 0 and done.stdout == b"text\n", str(done))
+    # A file of that name here is not it, and a directory that nobody has installed gets nothing that it asks for.
+    write(f"{workspace}/reader.d/reader", "")
+    done = subprocess.run([ABATIS, "skill", "run", "reader", "read", f"{workspace}/data/text"], capture_output=True, timeout=100, cwd=f"{workspace}/reader.d")
+    expect(done.returncode == 0, str(done))
+    refused("install it", "./reader", "read", f"{workspace}/data/text", cwd=workspace)
+    refused("grants the tier local", "--tier", "local", "reader")
+    for more, word in (("process: {system_calls: usual}", "system_calls"), ("process: {fork: true}", "fork"), ("network: {mode: allow}", "network"),
+                       ("filesystem: {read: [all]}", "filesystem.read all"), ("process: {commands: [sh]}", "process.commands")):
+        install(workspace, "greedy", "hello", f"policy: {{{more}}}\n")
+        refused(word, "greedy")
+    install(workspace, "greedy", "hello")
+    expect(subprocess.run([ABATIS, "skill", "run", "greedy"], capture_output=True, timeout=100, stdin=subprocess.DEVNULL).returncode == 0, "the control")
+
+
 def what_is_no_module_is_refused(workspace):
     for name in sorted(os.listdir(f"{MODULES}/broken")):
         refused("byte", f"{MODULES}/broken/{name}")
@@ -130,6 +210,6 @@ def the_audit_log_has_it(workspace):
     expect(any("hello.wasm" in json.dumps(line) and "session 7" in json.dumps(line) for line in lines), str(lines)[:400])
 
 
-main([exec_request_runs_a_module, exec_request_gives_no_network_to_an_untrusted_module, serve_runs_modules_beside_commands, what_is_no_module_is_refused,
+main([installed_skills_are_tools, an_installed_skill_gets_what_its_manifest_asks_for_and_its_tier_allows, exec_request_runs_a_module, exec_request_gives_no_network_to_an_untrusted_module, serve_runs_modules_beside_commands, what_is_no_module_is_refused,
       an_import_is_allowed_by_name, flags_that_contradict_a_tier_are_refused, an_engine_that_others_can_change_is_not_run,
       a_module_that_changes_after_it_was_read_is_run_as_it_was_read, doctor_shows_the_engines, the_audit_log_has_it])
