@@ -81,7 +81,7 @@ static int run(struct flags *flags, bool is_made_only)
         if (abatis_skill_open(&options, &skill, &err) < 0)
                 return fail(&err);
         r = make_command(flags, skill, &policy, &argv);
-        if (!r && is_made_only) {
+        if (!r && is_made_only && argv) {
                 abatis_policy_free(policy);
                 r = print_text(1, *argv) || print_text(1, "\n") ? EXIT_REFUSED : 0;
         } else if (!r)

@@ -475,7 +475,7 @@ int abatis_skill_command(abatis_skill *skill, abatis_policy *policy, const char 
                 r = engine_check_environment(environment, err);
         if (!r)
                 r = choose(skill, policy, &choice, err);
-        if (!r) {
+        if (!r && choice.engine) {
                 const struct engine_order order = { .program = choice.program,
                                                     .module = choice.lowered.file,
                                                     .cache = choice.cache,

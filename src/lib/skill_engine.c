@@ -119,8 +119,9 @@ static int run(const struct errand *errand, const struct strings *words, abatis_
 
         if (!r)
                 r = abatis_sandbox_open(policy, &sandbox_options, &sandbox, err);
-        if (!r) {
-                memcpy(argv, words->items, words->count * sizeof(*argv));
+        if (!r && argv) {
+                for (size_t i = 0; i < words->count; i++)
+                        argv[i] = words->items[i];
                 options.argv = argv;
                 options.envp = nothing;
                 options.cwd = "/";

@@ -97,18 +97,14 @@ static int put_sources(const char *directory, abatis_error *err)
         return r;
 }
 
-static int put_module(const struct module *module, const char *path, abatis_error *err)
+/* The path is in the directory. */
+static int put_module(const struct module *module, const char *directory, const char *path, abatis_error *err)
 {
         OWN_FREE uint8_t *bytes = NULL;
-        OWN_FREE char *directory = strdup(path);
-        char *slash = directory ? strrchr(directory, '/') : NULL;
         size_t length;
-        int r = slash ? native_strip(module, &bytes, &length, err) : error_memory(err);
+        int r = native_strip(module, &bytes, &length, err);
 
-        if (r < 0)
-                return r;
-        *slash = '\0';
-        return put(directory, slash + 1, bytes, length, err);
+        return r ? r : put(directory, path + strlen(directory) + 1, bytes, length, err);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------ */
@@ -188,7 +184,7 @@ static int compile_in(const struct module *module, const struct tools *tools, co
         if (!r)
                 r = put_sources(directory, err);
         if (!r)
-                r = put_module(module, build.module, err);
+                r = put_module(module, directory, build.module, err);
         if (!r)
                 r = open_sandbox(directory, &sandbox, err);
         if (!r)

@@ -47,7 +47,7 @@ static void change_mode(long directory, unsigned mode)
 static long move_aside(long directory, const char *name, struct child_finding *finding)
 {
         char aside[CHILD_ASIDE_SIZE];
-        uint64_t number;
+        uint64_t number = 0;
         long r = RAW(SYS_getrandom, &number, sizeof(number), 0);
 
         if (r != sizeof(number))

@@ -35,18 +35,18 @@ struct engine_order {
 
 struct engine {
         const char *name, *program;
-        enum engine_code code;
-        /* What it takes of memory: for itself, in MiB, and for each ten bytes that a module's memory has grown to, bit by bit. */
-        unsigned base, for_ten;
         const char *const *
                 reads; /* what of the system it reads besides itself and its libraries; ended by NULL, or NULL */
-        bool is_made_first; /* there is no program but the one that the module becomes; see lib/skill_native.h */
         const char *const *version; /* arguments with which it says its version; ended by NULL */
         int (*add_arguments)(const struct engine_order *order, struct strings *argv, abatis_error *err);
         /* Arguments with which it compiles order->module into order->cache, where order->cache stands for a directory of its
          * own; NULL: it cannot. */
         int (*add_compile_arguments)(const struct engine_order *order, struct strings *argv,
                                      abatis_error *err);
+        enum engine_code code;
+        /* What it takes of memory: for itself, in MiB, and for each ten bytes that a module's memory has grown to, bit by bit. */
+        unsigned base, for_ten;
+        bool is_made_first; /* there is no program but the one that the module becomes; see lib/skill_native.h */
 };
 
 /* The best first, ended by one without a name. */

@@ -111,11 +111,13 @@ static uint32_t find_type(const struct module *module, uint32_t function)
 bool types_is_plain(const struct module *module, uint32_t function)
 {
         struct wire wire = read_again(module, MODULE_TYPE_SECTION);
-        uint32_t type = find_type(module, function);
+        uint32_t type = find_type(module, function), taken, given;
 
         wire_count(&wire);
         while (type--)
                 types_read(&wire);
         wire_byte(&wire);
-        return !wire_count(&wire) && !wire_count(&wire) && !wire.failure;
+        taken = wire_count(&wire);
+        given = taken ? 0 : wire_count(&wire);
+        return !taken && !given && !wire.failure;
 }
